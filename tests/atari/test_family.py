@@ -300,7 +300,7 @@ def test_settings_that_are_configuration_may_be_given_per_world():
         (
             "Pong-v5",
             {"max_steps": 7, "max_episode_steps": 5},
-            "'max_episode_steps' of world 'Pong-v5' is given twice, as 'max_steps' too",
+            "'max_steps' of world 'Pong-v5' is given twice, as 'max_episode_steps' too",
         ),
         (
             "Pong-v5",

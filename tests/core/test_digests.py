@@ -20,6 +20,7 @@ import pytest
 from thorough import THOROUGH
 
 import worldloom as wl
+from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 
 KNOWN: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "digests.json").read_text())
 STEPS, WORLDS = 60, 16
@@ -52,7 +53,7 @@ def allowed(mask: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 
 def digests(name: str, device: str) -> dict[str, str]:
     """The digests of a world in exact mode, with seeded actions."""
-    env = wl.make(name, num_envs=WORLDS, seed=7, exact=True, device=device)
+    env = WorldVectorEnv(name, WORLDS, seed=7, exact=True, device=device, gymnasium_types=False)
     env.action_space.seed(11)
     generator = np.random.default_rng(11)
     observations, _ = env.reset(seed=5)

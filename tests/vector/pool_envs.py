@@ -136,7 +136,8 @@ class Uneven(gymnasium.Env):
         )
 
 
-class Endless(Moody):
-    """An observation space without a fixed shape."""
+class Unpicklable(Moody):
+    """Cannot be sent to another process."""
 
-    observation_space = spaces.Sequence(spaces.Discrete(2))
+    def __reduce__(self) -> Any:
+        raise TypeError("no pickle of me")

@@ -247,7 +247,7 @@ def test_what_is_sent_to_a_pool_of_worlds(sent):
         ({"factories_or_id": None}, "give an id, a function that makes an environment"),
         ({"factories_or_id": 5}, "give an id, a function that makes an environment"),
         ({"timeout": "x"}, "timeout is a positive number of seconds"),
-        ({"autoreset": []}, "autoreset is one of"),
+        ({"autoreset": []}, "autoreset must be one of"),
     ],
 )
 def test_pools_of_processes(arguments, message):

@@ -51,7 +51,9 @@ def test_a_scan_is_the_plain_loop():
 
 @pytest.mark.parametrize("autoreset", ["same_step", "next_step"])
 def test_several_actions_and_observations(autoreset):
-    inside, outside = (WorldVectorEnv(MEADOW, N, device="python", seed=1, autoreset=autoreset) for _ in range(2))
+    inside, outside = (
+        WorldVectorEnv(MEADOW, N, device="python", seed=1, autoreset=autoreset, gymnasium_types=False) for _ in range(2)
+    )
     sampled = [outside.action_space.sample() for _ in range(20)]
     _, outcomes = rolled(inside, {key: np.stack([part[key] for part in sampled]) for key in sampled[0]})
     for step, given in enumerate(sampled):

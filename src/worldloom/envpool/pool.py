@@ -42,7 +42,7 @@ class EnvPool(NotCopyable, ABC):
     def __init__(self, spec: EnvSpec) -> None:
         self.spec: Any = spec
         self._arguments = arguments = spec.arguments
-        check_render_mode(arguments.render["render_mode"], arguments.definition)
+        check_render_mode(arguments.render["render_mode"], arguments.definition, ("rgb_array",))
         self.config: dict[str, Any] = dict(arguments.config)
         self.all_env_ids = np.arange(arguments.num_envs, dtype=np.int32)
         self.is_async = arguments.batch_size != arguments.num_envs

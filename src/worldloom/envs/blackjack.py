@@ -13,7 +13,8 @@ class Player(wl.Entity):
     dealer_ace: bool
     dealer_cards: int
     hit: wl.Action(wl.Discrete(2))  # 0 stick, 1 take a card
-    sight: wl.Observation(wl.MultiDiscrete(32, 11, 2))  # the player's sum, the dealer's open card, a usable ace
+    # the player's sum, the dealer's open card, a usable ace
+    sight: wl.Observation(wl.MultiDiscrete(32, 11, 2, as_tuple=True))
     reward: wl.Reward
 
 

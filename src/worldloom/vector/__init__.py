@@ -1,7 +1,7 @@
 """Standard interfaces to worlds and to Gymnasium environments: ``make``, pools, and adapters for other libraries.
 
-Imports core only, and neither envs nor atari. Pools and adapters are loaded on first use, because an adapter imports
-its library, which may not be installed.
+Imports core and view only, and neither envs nor atari. Pools and adapters are loaded on first use, because an adapter
+imports its library, which may not be installed.
 """
 
 from importlib import import_module

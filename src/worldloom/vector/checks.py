@@ -1,4 +1,4 @@
-"""Types, constants and argument checks that several interfaces share. Imports core.base and Gymnasium only."""
+"""Types, constants and argument checks that several interfaces share. Imports core and Gymnasium only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from worldloom.core.base.arrays import to_numpy
-from worldloom.core.base.errors import InputError
+from worldloom.core.base.errors import InputError, unknown_argument
+from worldloom.core.model.families import closest_first
+from worldloom.core.model.fields import Role
+from worldloom.core.schedule.entries import Autoreset
 
 if TYPE_CHECKING:
     from worldloom.core.registry.definition import Definition
@@ -23,6 +26,8 @@ AUTORESET_MODES: dict[str, AutoresetMode] = {
     "next_step": AutoresetMode.NEXT_STEP,
     "disabled": AutoresetMode.DISABLED,
 }
+RENDER_MODES = ("human", "rgb_array", "rgb_array_list")
+"""The render modes of worlds with a renderer, in Gymnasium's environments."""
 DISCRETE_SPACES = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete)
 MAX_SEED = 2**64 - 1
 NUMERIC_KINDS = "biuf"
@@ -46,6 +51,36 @@ def check_reset_options(options: Any, allowed: Collection[str] | None) -> Mappin
         known = ", ".join(map(repr, allowed or ())) or "no options"
         raise InputError(f"unknown reset option {unknown[0]!r}: reset takes {known}")
     return options or {}
+
+
+def resolve_autoreset(autoreset: Any, autoreset_mode: Any, default: Autoreset) -> Autoreset:
+    """The autoreset mode of an environment, by worldloom's name.
+
+    Args:
+        autoreset: The mode by worldloom's name, or Gymnasium's AutoresetMode; None where it was not given.
+        autoreset_mode: The same argument under Gymnasium's name; also the value of an AutoresetMode, as in Gymnasium.
+        default: The mode where neither was given.
+
+    Raises:
+        InputError: If a mode is unknown, or if both are given and differ.
+    """
+    given = [_autoreset_name(mode) for mode in (autoreset, autoreset_mode) if mode is not None]
+    if len(set(given)) > 1:
+        raise InputError(f"autoreset is '{given[0]}' and autoreset_mode is '{given[1]}': give one of them")
+    return given[0] if given else default
+
+
+def _autoreset_name(mode: Any) -> Autoreset:
+    for name, value in AUTORESET_MODES.items():
+        if isinstance(mode, (str, AutoresetMode)) and mode in (name, value, value.value):
+            return name  # type: ignore[return-value]
+    raise InputError(f"autoreset must be one of {', '.join(AUTORESET_MODES)}, not {mode!r}")
+
+
+def check_reset_mask(mask: Any) -> None:
+    """Raise InputError if a mask of a reset selects no world. Masks on a GPU are not read, which would synchronize."""
+    if not getattr(mask, "is_cuda", False) and not to_numpy(mask, "a reset mask").any():
+        raise InputError("the reset mask selects no world: set at least one of its truth values, or skip the reset")
 
 
 def check_seeds(seeds: Any, num_worlds: int) -> np.ndarray[Any, Any] | None:
@@ -96,10 +131,10 @@ def check_env_ids(env_id: Any, num_envs: int, noun: str) -> np.ndarray[Any, Any]
     return ids
 
 
-def check_render_mode(render_mode: Any, definition: Definition) -> None:
-    """Raise InputError if ``render_mode`` is unknown, or the world has no renderer."""
-    if render_mode not in (None, "rgb_array"):
-        raise InputError(f"render_mode must be 'rgb_array' or None, not {render_mode!r}")
+def check_render_mode(render_mode: Any, definition: Definition, allowed: tuple[str, ...] = RENDER_MODES) -> None:
+    """Raise InputError if ``render_mode`` is none of ``allowed``, or the world has no renderer."""
+    if render_mode is not None and render_mode not in allowed:
+        raise InputError(f"render_mode must be {', '.join(map(repr, allowed))} or None, not {render_mode!r}")
     if render_mode is not None and definition.render is None:
         raise InputError(
             f"world '{definition.id}' has no renderer: register it with render=..., or leave render_mode out"
@@ -111,6 +146,15 @@ def check_action_keys(actions: Any, keys: Iterable[str]) -> None:
     keys = list(keys)
     if not isinstance(actions, Mapping) or set(actions) != set(keys):
         raise InputError(f"actions are a mapping with the keys {', '.join(keys)}")
+
+
+def check_config_names(definition: Definition, config: Mapping[str, Any]) -> None:
+    """Raise UnknownArgumentError, a TypeError, if a world has no configuration of a name."""
+    names = [f.name for f in definition.world.fields.values() if f.role is Role.CONFIG]
+    for name in config:
+        if name not in names:
+            known = ", ".join(closest_first(name, names))
+            raise unknown_argument(name, f"world '{definition.id}' has no configuration '{name}': it has {known}")
 
 
 def check_max_steps(config: Mapping[str, Any] | None) -> None:

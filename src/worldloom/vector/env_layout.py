@@ -25,6 +25,7 @@ class EnvComponent:
         table, name: The column that holds it.
         space: The space of one world's value.
         shape: The shape of one world's value; there is no entity axis where the world has one entity.
+        gymnasium_space: The space of one world's value in Gymnasium: ``space``, or a Tuple of Discrete spaces.
     """
 
     key: str
@@ -32,6 +33,7 @@ class EnvComponent:
     name: str
     space: gymnasium.Space[Any]
     shape: tuple[int, ...]
+    gymnasium_space: gymnasium.Space[Any]
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class EnvLayout:
     def observation_space(self) -> gymnasium.Space[Any]:
         """The space of one world's observation: the single component's space, or a Dict of several."""
         return combine_spaces({component.key: component.space for component in self.observations})
+
+    @property
+    def gymnasium_observation_space(self) -> gymnasium.Space[Any]:
+        """The space of one world's observation in Gymnasium's interface, where a component may be a Tuple."""
+        return combine_spaces({component.key: component.gymnasium_space for component in self.observations})
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
@@ -69,7 +76,8 @@ def make_layout(definition: Definition) -> EnvLayout:
         for table, column in columns:
             key = column.name if names.count(column.name) == 1 else f"{table}.{column.name}"
             shape = (() if counts[table] == 1 else (counts[table],)) + column.value_shape
-            components.append(EnvComponent(key, table, column.name, component_space(column, shape), shape))
+            space = component_space(column, shape)
+            components.append(EnvComponent(key, table, column.name, space, shape, _gymnasium_space(column, space)))
     return EnvLayout(by_role[Role.OBSERVATION], by_role[Role.ACTION], by_role[Role.REWARD], by_role[Role.INFO])
 
 
@@ -93,6 +101,14 @@ def component_space(component: Field, shape: tuple[int, ...]) -> gymnasium.Space
         for bound in (low, high)
     ]
     return gymnasium.spaces.Box(bounds[0], bounds[1], shape, dtype)
+
+
+def _gymnasium_space(component: Field, space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
+    """``space``, or a Tuple of its Discrete spaces where the component of one entity declares it."""
+    declared = component.space
+    if isinstance(declared, MultiDiscrete) and declared.as_tuple and space.shape == component.value_shape:
+        return gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(n) for n in declared.choices])
+    return space
 
 
 def combine_spaces(spaces: dict[str, gymnasium.Space[Any]]) -> gymnasium.Space[Any]:

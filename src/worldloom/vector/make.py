@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
 
-from worldloom.core.base.arrays import checked_int
+from worldloom.core.base.arrays import checked_int, to_numpy
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import check_settings, family_ids, family_of, split
 from worldloom.core.model.fields import Role
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import definition, registered
 from worldloom.core.schedule.entries import Autoreset
+from worldloom.vector.checks import check_config_names, resolve_autoreset
 from worldloom.vector.env_layout import make_layout
 
 EnvType = Literal["gymnasium", "torch", "dm"]
@@ -45,7 +48,9 @@ def make(
     batch_size: int | None = None,
     num_threads: int | None = None,
     seed: int | Sequence[int] | None = None,
-    autoreset: Autoreset = "same_step",
+    autoreset: Autoreset | AutoresetMode | None = None,
+    autoreset_mode: AutoresetMode | str | None = None,
+    max_episode_steps: int | Sequence[int] | None = None,
     render_mode: str | None = None,
     copy: bool = True,
     exact: bool = False,
@@ -63,16 +68,23 @@ def make(
         batch_size: Number of environments that ``recv()`` waits for; below ``num_envs`` the pool is asynchronous.
         num_threads: CPU threads for worlds, worker processes for Gymnasium's environments; None uses all cores.
         seed: One seed, or one per copy.
-        autoreset: ``same_step``, ``next_step`` or ``disabled``.
-        render_mode: ``rgb_array``, or None.
+        autoreset: ``same_step`` (the default), ``next_step`` or ``disabled``.
+        autoreset_mode: The same under Gymnasium's name, an AutoresetMode.
+        max_episode_steps: Steps after which an episode is truncated, one number or one per copy; -1 for no limit.
+        render_mode: ``rgb_array``, ``rgb_array_list``, ``human`` for a window or the terminal, or None.
         copy: Whether results are copies. Without copies the next step overwrites them.
         exact: Whether results are bit-identical on every device, at lower speed; for worldloom's worlds only.
         config: Values of the world's configuration, and settings of worlds that have some, such as Atari's. For
-            Gymnasium's environments: arguments of ``gymnasium.make``.
+            Gymnasium's environments: arguments of ``gymnasium.make``, and ``observation_mode`` as in its vector
+            environments.
+
+    Raises:
+        InputError: If an argument has the wrong type or range; a TypeError too if there is none of its name.
     """
     if env_type not in ("gymnasium", "torch", "dm"):
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
     num_envs, num_threads = _checked_counts(num_envs, batch_size, num_threads)
+    autoreset = resolve_autoreset(autoreset, autoreset_mode, "same_step")
     source = os.fspath(id) if isinstance(id, os.PathLike) else id
     if not isinstance(source, (Sequence, Definition)) and not callable(source):
         raise InputError(
@@ -80,11 +92,14 @@ def make(
             f"not {source!r}"
         )
     if not isinstance(source, (str, Definition)) or _is_gymnasium_id(source):
-        _check_gymnasium_arguments(source, num_envs, device, env_type, num_threads, exact, render_mode)
-        if render_mode is not None:
-            config["render_mode"] = render_mode
+        given = {"render_mode": render_mode, "max_episode_steps": max_episode_steps}
+        _check_gymnasium_arguments(source, num_envs, device, env_type, num_threads, exact, given)
+        config |= {name: value for name, value in given.items() if value is not None}
         return _make_gymnasium_pool(source, num_envs, batch_size, num_threads, seed, autoreset, copy, config)
+    if max_episode_steps is not None:
+        config = _with_episode_limit(source, config, max_episode_steps)
     world, config = (source, config) if isinstance(source, Definition) else _find_world(source, config)
+    check_config_names(world, config)
     common: dict[str, Any] = {
         "device": device,
         "seed": seed,
@@ -136,6 +151,19 @@ def _find_world(id: str, config: dict[str, Any]) -> tuple[Definition, dict[str, 
     return world, config
 
 
+def _with_episode_limit(source: str | Definition, config: dict[str, Any], limit: Any) -> dict[str, Any]:
+    """``config`` with Gymnasium's limit of episodes, one or one per world, under the name that the world has for it."""
+    family = family_of(source) if isinstance(source, str) else None
+    if family is not None and "max_episode_steps" in family.settings:
+        return {"max_episode_steps": limit, **config}
+    if "max_steps" in config:
+        raise InputError("max_episode_steps and max_steps are the same limit: give one of them")
+    if np.ndim(limit):
+        limits = to_numpy(limit, "max_episode_steps")
+        return {**config, "max_steps": np.where(limits == -1, 0, limits)}
+    return {**config, "max_steps": 0 if limit == -1 else checked_int("max_episode_steps", limit, 1)}
+
+
 def _check_gymnasium_arguments(
     id: Any,
     num_envs: int,
@@ -143,15 +171,19 @@ def _check_gymnasium_arguments(
     env_type: str,
     num_threads: int | None,
     exact: bool,
-    render_mode: str | None,
+    for_make: Mapping[str, Any],
 ) -> None:
-    """Raise InputError for arguments of ``make`` that Gymnasium's environments do not support."""
+    """Raise InputError for arguments of ``make`` that Gymnasium's environments do not support.
+
+    ``for_make`` holds the arguments that go to ``gymnasium.make``, which factories call themselves.
+    """
     if device not in ("cpu", "auto"):
         raise InputError(f"Gymnasium's environments run on the CPU, not on {device!r}")
     if exact:
         raise InputError("exact=True applies only to worldloom worlds, not to Gymnasium's environments")
-    if render_mode is not None and not isinstance(id, str):
-        raise InputError("a factory creates its own renderer: pass render_mode to gymnasium.make inside it")
+    for name, value in for_make.items():
+        if value is not None and not isinstance(id, str):
+            raise InputError(f"a factory makes its own environment: pass {name} to gymnasium.make inside it")
     if env_type != "gymnasium":
         raise InputError(
             f"Gymnasium's environments run in worker processes and support only env_type='gymnasium', not {env_type!r}"
@@ -172,6 +204,7 @@ def _make_gymnasium_pool(
 ) -> Any:
     from worldloom.vector.process_pool.pool import ProcessPool
 
+    env_kwargs = dict(env_kwargs)
     return ProcessPool(
         id.removeprefix(GYMNASIUM_PREFIX) if isinstance(id, str) else id,
         num_envs,
@@ -180,6 +213,7 @@ def _make_gymnasium_pool(
         seed=seed,
         autoreset=autoreset,
         copy=copy,
+        observation_mode=env_kwargs.pop("observation_mode", "same"),
         env_kwargs=env_kwargs or None,
     )
 
@@ -198,7 +232,9 @@ def make_spec(id: str | Definition, **settings: Any) -> EnvSpec:
         for f in world.world.fields.values()
         if f.role is Role.CONFIG and f.name != "max_steps"
     }
-    return EnvSpec(world.id, world.doc, layout.observation_space, layout.action_space, world.max_steps, config)
+    return EnvSpec(
+        world.id, world.doc, layout.gymnasium_observation_space, layout.action_space, world.max_steps, config
+    )
 
 
 def list_all_envs() -> list[str]:

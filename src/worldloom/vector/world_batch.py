@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
+import gymnasium
 import numpy as np
 
 from worldloom.core.base.arrays import to_numpy
@@ -28,6 +29,7 @@ from worldloom.vector.checks import (
     check_seeds,
 )
 from worldloom.vector.env_layout import EnvComponent, EnvLayout, combine_values, make_layout
+from worldloom.vector.observation_types import make_conversion
 
 Backend = Literal["numpy", "torch"]
 OVERLAPPED_COPY_BYTES = 1 << 16
@@ -47,10 +49,21 @@ class WorldBatch:
         layout: The components that the interface exposes.
         backend: ``numpy``, or ``torch`` for tensors on the simulation's device.
         copy: Whether results are copies. Without copies they are views of the columns that the next step overwrites.
+        gymnasium_types: Whether observations have the types of Gymnasium's spaces: int64 for discrete values, and
+            tuples for Tuple spaces. Otherwise they have the types of their columns.
     """
 
-    def __init__(self, simulation: Simulation, layout: EnvLayout, backend: Backend, copy: bool) -> None:
+    def __init__(
+        self, simulation: Simulation, layout: EnvLayout, backend: Backend, copy: bool, gymnasium_types: bool = False
+    ) -> None:
         self.simulation, self.layout, self.backend, self.copy = simulation, layout, backend, copy
+        self.gymnasium_types = gymnasium_types
+        conversions = {
+            component.key: make_conversion(component, self._column(component), backend)
+            for component in layout.observations
+            if gymnasium_types
+        }
+        self._conversions = {key: convert for key, convert in conversions.items() if convert is not None}
         self.num_envs = simulation.num_worlds
         self._action_columns = {component.key: self._column(component) for component in layout.actions}
         self._views: dict[tuple[str, tuple[int, ...]], Any] = {}
@@ -65,7 +78,11 @@ class WorldBatch:
             if on_host and copy and simulation.copies_in_step
             else {}
         )
-        self._large_observations = {key: view for key, view in views.items() if view.nbytes >= OVERLAPPED_COPY_BYTES}
+        self._large_observations = {
+            key: view
+            for key, view in views.items()
+            if view.nbytes >= OVERLAPPED_COPY_BYTES and key not in self._conversions
+        }
         self._copies: dict[str, Any] = {}
 
     @classmethod
@@ -82,6 +99,7 @@ class WorldBatch:
         copy: bool = True,
         config: Mapping[str, Any] | None = None,
         share: bool = False,
+        gymnasium_types: bool = False,
         **options: Any,
     ) -> WorldBatch:
         """Create the worlds and their array interface.
@@ -93,7 +111,7 @@ class WorldBatch:
             seed: One seed, or one per world; None draws one from the operating system.
             autoreset: ``same_step``, ``next_step`` or ``disabled``.
             threads: CPU threads; None uses every core that has enough work.
-            backend, copy: As for :class:`WorldBatch`.
+            backend, copy, gymnasium_types: As for :class:`WorldBatch`.
             config: Values of the world's configuration.
             share: Whether, on a GPU, an observation that repeats a component is a view of it.
             options: Further arguments of :class:`worldloom.Simulation`, such as ``exact``.
@@ -118,9 +136,18 @@ class WorldBatch:
         if per_world:
             simulation.reset(seeds=seeds)
             simulation.pristine = True
-        return cls(
-            simulation, make_layout(simulation.definition) if simulation.definition.narrow else layout, backend, copy
-        )
+        if simulation.definition.narrow:
+            layout = make_layout(simulation.definition)
+        return cls(simulation, layout, backend, copy, gymnasium_types)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has the same state, and views of its own memory."""
+        return _rebuild, (self.simulation, self.backend, self.copy, self.gymnasium_types)
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """The space of one world's observation."""
+        return self.layout.gymnasium_observation_space if self.gymnasium_types else self.layout.observation_space
 
     def _column(self, component: EnvComponent, prefix: str = "") -> Column:
         return self.simulation.tables[component.table][prefix + component.name]
@@ -154,10 +181,19 @@ class WorldBatch:
             {
                 component.key: copies[component.key]
                 if component.key in copies
-                else self.export(self._column(component, prefix), component.shape)
+                else self._observation(component, prefix)
                 for component in components
             }
         )
+
+    def _observation(self, component: EnvComponent, prefix: str) -> Any:
+        """The values of one observation component, in the type of its space."""
+        column, convert = self._column(component, prefix), self._conversions.get(component.key)
+        if convert is None:
+            return self.export(column, component.shape)
+        if self.backend == "numpy" and column.device.is_cuda:
+            return convert(column.numpy().reshape(self.num_envs, *component.shape))
+        return convert(self._view(column, component.shape))
 
     def start_episodes(self) -> None:
         """Start new episodes in all worlds; a first call keeps the episodes that the constructor's seed began."""
@@ -285,6 +321,11 @@ class WorldBatch:
         if isinstance(actions, np.ndarray) and actions.dtype == np.float64 and column.dtype == np.float32:
             actions = actions.astype(np.float32)  # Gymnasium code often computes in double precision
         return actions
+
+
+def _rebuild(simulation: Simulation, backend: Backend, copy: bool, gymnasium_types: bool) -> WorldBatch:
+    """The batch of a copy or of a pickle."""
+    return WorldBatch(simulation, make_layout(simulation.definition), backend, copy, gymnasium_types)
 
 
 def _num_elements(array: Any) -> int:

@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from worldloom.core.base.arrays import checked_int, to_numpy
 from worldloom.core.base.errors import InputError, WorldFault
-from worldloom.core.base.not_copyable import NotCopyable
+from worldloom.core.base.not_copyable import NoShallowCopy
 from worldloom.core.registry.definition import Definition
 from worldloom.core.runtime import memory
 from worldloom.core.schedule.entries import Autoreset
@@ -23,7 +23,7 @@ from worldloom.vector.checks import StepResult, check_action_keys, check_env_ids
 from worldloom.vector.world_batch import WorldBatch, resolve_definition
 
 
-class WorldPool(NotCopyable):
+class WorldPool(NoShallowCopy):
     """``num_envs`` worlds in groups of ``batch_size``; a group steps on one thread once it has all its actions.
 
     The interface is EnvPool's: ``async_reset``, then ``recv`` and ``send`` in turn. ``infos["env_id"]`` holds the ids
@@ -37,6 +37,7 @@ class WorldPool(NotCopyable):
         autoreset: ``same_step``, with ``infos["final_obs"]``, or ``next_step``, as in EnvPool.
         device, seed, config, exact: As for :class:`worldloom.Simulation`; ``seed`` may hold one seed per world.
         threads: Number of groups that step at the same time.
+        gymnasium_types: Whether observations have the types of Gymnasium's spaces, or else those of their columns.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class WorldPool(NotCopyable):
         autoreset: Autoreset = "same_step",
         config: Mapping[str, Any] | None = None,
         exact: bool = False,
+        gymnasium_types: bool = True,
     ) -> None:
         checked_int("num_envs", num_envs, 1)
         checked_int("batch_size", batch_size, 1)
@@ -69,10 +71,14 @@ class WorldPool(NotCopyable):
             device=device,
             autoreset=autoreset,
             exact=exact,
+            gymnasium_types=gymnasium_types,
         )
         layout, tables = self._batches[0].layout, self._batches[0].simulation.tables
-        self.single_observation_space, self.single_action_space = layout.observation_space, layout.action_space
-        self.observation_space: gymnasium.Space[Any] = batch_space(layout.observation_space, batch_size)
+        self.single_observation_space, self.single_action_space = (
+            self._batches[0].observation_space,
+            layout.action_space,
+        )
+        self.observation_space: gymnasium.Space[Any] = batch_space(self.single_observation_space, batch_size)
         self.action_space: gymnasium.Space[Any] = batch_space(layout.action_space, batch_size)
         self._actions: list[dict[str, np.ndarray[Any, Any]]] = [{} for _ in self._batches]
         for component in layout.actions:
@@ -83,9 +89,14 @@ class WorldPool(NotCopyable):
                 actions[component.key] = np.zeros((batch_size, *component.shape), dtype)
         self._action_received = np.zeros((len(self._batches), batch_size), np.bool_)
         self._in_flight = np.zeros(len(self._batches), np.bool_)
+        self._start_threads(min(threads or os.cpu_count() or 1, len(self._batches)))
+
+    def _start_threads(self, num_threads: int, done: Sequence[tuple[int, StepResult | Exception]] = ()) -> None:
+        """Start the threads; ``done`` are results that have not been received yet."""
         self._jobs: queue.SimpleQueue[tuple[int, bool] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[int, StepResult | Exception]] = queue.SimpleQueue()
-        num_threads = min(threads or os.cpu_count() or 1, len(self._batches))
+        for item in done:
+            self._done.put(item)
         self._threads = [
             threading.Thread(target=self._run_thread, daemon=True, name=f"worldloom-pool-{i}")
             for i in range(num_threads)
@@ -253,6 +264,20 @@ class WorldPool(NotCopyable):
             thread.join(self.timeout)
         for batch in self._batches:
             batch.simulation.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state of a copy, once all groups that step have finished."""
+        self._check_open()
+        done = [self._done.get(timeout=self.timeout) for _ in range(int(self._in_flight.sum()))]
+        for item in done:
+            self._done.put(item)
+        own = {name: value for name, value in self.__dict__.items() if name not in ("_jobs", "_done", "_threads")}
+        return {**own, "done": done, "num_threads": len(self._threads)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        done, num_threads = state.pop("done"), state.pop("num_threads")
+        self.__dict__.update(state)
+        self._start_threads(num_threads, done)
 
     def __enter__(self) -> WorldPool:
         return self

@@ -58,6 +58,15 @@ class InputError(WorldloomError, ValueError):
     """An argument with the wrong name, type, shape or range."""
 
 
+class UnknownArgumentError(InputError, TypeError):
+    """A keyword argument that a world does not have; a TypeError too, for programs that try arguments out."""
+
+
+def unknown_argument(name: str, problem: str) -> UnknownArgumentError:
+    """An UnknownArgumentError in Python's own words, which such programs search for."""
+    return UnknownArgumentError(f"got an unexpected keyword argument '{name}': {problem}")
+
+
 class CompileError(WorldloomError):
     """Generated code that does not compile, which is an error of worldloom, or a kernel cache that cannot be used."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from worldloom.core.base.errors import InputError
+from worldloom.core.base.errors import InputError, unknown_argument
 
 if TYPE_CHECKING:
     from worldloom.core.registry.definition import Definition
@@ -88,9 +88,10 @@ def check_settings(id: str, rest: Iterable[str]) -> None:
         return
     for name in rest:
         if name not in ("max_steps", *family.per_world_settings.values()):
-            raise InputError(
+            raise unknown_argument(
+                name,
                 f"world '{id}' has no setting '{name}'; "
-                f"it has {', '.join(closest_first(name, sorted(family.settings)))}"
+                f"it has {', '.join(closest_first(name, sorted(family.settings)))}",
             )
 
 
@@ -109,7 +110,7 @@ def split(id: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[s
     for name in rest:
         close = difflib.get_close_matches(name, family.settings, n=1, cutoff=0.75)
         if close and name != "max_steps":
-            raise InputError(f"world '{id}' has no setting '{name}'; did you mean {close[0]}?")
+            raise unknown_argument(name, f"world '{id}' has no setting '{name}'; did you mean {close[0]}?")
     _require_once(id, family, arguments)
     return chosen, rest | {family.per_world_settings[name]: arguments[name] for name in per_world}
 

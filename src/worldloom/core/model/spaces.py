@@ -23,15 +23,22 @@ class Discrete:
 
 
 class MultiDiscrete:
-    """Several choices at once, the k-th one of ``choices[k]``."""
+    """Several choices at once, the k-th one of ``choices[k]``.
 
-    def __init__(self, *choices: int) -> None:
+    Args:
+        choices: Number of choices, one per component.
+        as_tuple: Whether an observation of one entity is a ``Tuple`` of ``Discrete`` spaces in Gymnasium, which some of
+            its own environments have, instead of a ``MultiDiscrete``.
+    """
+
+    def __init__(self, *choices: int, as_tuple: bool = False) -> None:
         if not choices or any(not isinstance(n, int) or n < 1 for n in choices):
             raise misuse(
                 f"MultiDiscrete needs one whole number of 1 or more per choice, not {choices!r}",
                 "write for example wl.MultiDiscrete(3, 2)",
             )
         self.choices = tuple(choices)
+        self.as_tuple = as_tuple
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MultiDiscrete) and other.choices == self.choices
@@ -39,7 +46,7 @@ class MultiDiscrete:
     def __hash__(self) -> int:
         return hash(self.choices)
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # part of fingerprints: as_tuple does not change a world's behaviour
         return f"MultiDiscrete({', '.join(map(str, self.choices))})"
 
 

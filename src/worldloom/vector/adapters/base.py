@@ -55,6 +55,7 @@ class VectorAdapter:
             threads=threads,
             config=config,
             backend=self.BACKEND,
+            gymnasium_types=False,  # the types of columns, which the specs of adapters describe
             **{"autoreset": self.AUTORESET, **options},
         )
         self._connect(self.worlds, config or {})
@@ -71,3 +72,13 @@ class VectorAdapter:
     def close(self) -> None:
         """Release the worlds' memory."""
         self.worlds.close()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Some libraries define __getattr__, which fails on an object without attributes."""
+        self.__dict__.update(state)
+
+    def __enter__(self) -> VectorAdapter:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.close()

@@ -8,11 +8,12 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from worldloom.core.base.arrays import checked_int, to_numpy
 from worldloom.core.base.errors import InputError, WorldFault
-from worldloom.core.base.not_copyable import NotCopyable
+from worldloom.core.base.not_copyable import NoShallowCopy
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
@@ -20,15 +21,21 @@ from worldloom.vector.checks import (
     AUTORESET_MODES,
     DISCRETE_SPACES,
     NUMERIC_KINDS,
+    RENDER_MODES,
     StepResult,
+    check_config_names,
     check_render_mode,
+    check_reset_mask,
     check_reset_options,
     check_seeds,
+    resolve_autoreset,
 )
+from worldloom.vector.render_modes import make_observer
+from worldloom.vector.world_attributes import WorldAttributes
 from worldloom.vector.world_batch import Backend, WorldBatch, resolve_definition
 
 
-class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
+class WorldVectorEnv(NoShallowCopy, WorldAttributes, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """``num_envs`` copies of a world as a Gymnasium vector environment.
 
     Args:
@@ -37,12 +44,14 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
         device: ``cpu``, ``cuda:N``, ``auto`` or ``python``.
         seed: One seed, or one per world, until ``reset(seed=...)`` sets another; None draws one from the operating
             system.
-        autoreset: ``same_step``, ``next_step`` or ``disabled``, as Gymnasium documents them.
+        autoreset: ``same_step`` (the default), ``next_step`` or ``disabled``, as Gymnasium documents them.
+        autoreset_mode: The same under Gymnasium's name, an AutoresetMode.
         threads: CPU threads; None uses every core that has enough work.
-        render_mode: ``rgb_array``, or None.
+        render_mode: ``rgb_array``, ``rgb_array_list``, ``human``, or None.
         backend: ``numpy``, or ``torch`` for tensors on the device.
         copy: Whether results are copies. Without copies the next step overwrites observations, rewards and flags.
         config: Values of the world's configuration.
+        gymnasium_types: Whether observations have the types of Gymnasium's spaces, or else those of their columns.
         options: Further arguments of :class:`worldloom.Simulation`, such as ``exact``.
     """
 
@@ -53,15 +62,18 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
         *,
         device: str = "cpu",
         seed: int | Sequence[int] | None = None,
-        autoreset: Autoreset = "same_step",
+        autoreset: Autoreset | AutoresetMode | None = None,
+        autoreset_mode: AutoresetMode | str | None = None,
         threads: int | None = None,
         render_mode: str | None = None,
         backend: Backend = "numpy",
         copy: bool = True,
         config: Mapping[str, Any] | None = None,
+        gymnasium_types: bool = True,
         **options: Any,
     ) -> None:
         definition = resolve_definition(world)
+        autoreset = resolve_autoreset(autoreset, autoreset_mode, "same_step")
         check_render_mode(render_mode, definition)
         self.batch = WorldBatch.create(
             definition,
@@ -73,21 +85,27 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
             backend=backend,
             copy=copy,
             config=config,
+            gymnasium_types=gymnasium_types,
             **options,
         )
         self.simulation = self.batch.simulation
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.metadata = {
-            "render_modes": [] if definition.render is None else ["rgb_array"],
+            "render_modes": [] if definition.render is None else list(RENDER_MODES),
             "render_fps": definition.frames_per_second,
             "autoreset_mode": AUTORESET_MODES[autoreset],
         }
-        self.single_observation_space = self.batch.layout.observation_space
+        self.single_observation_space = self.batch.observation_space
         self.single_action_space = self.batch.layout.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._ended = np.zeros(num_envs, np.bool_)
+        on_host = backend == "numpy" or self.simulation.device.is_cpu
+        self._refuses_ended = autoreset == "disabled" and on_host  # on a GPU the check would synchronize
+        self._observer = make_observer(render_mode, self.simulation)
+        self._seed: int | tuple[int, ...] | None = None
+        self._note_seeds(check_seeds(seed, num_envs))
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -98,6 +116,8 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
             The observations of all worlds, and infos.
         """
         mask = check_reset_options(options, ("reset_mask",)).get("reset_mask")
+        if mask is not None:
+            check_reset_mask(mask)
         if seed is None and mask is None:
             self.batch.start_episodes()
         elif isinstance(seed, (list, tuple)) and None in seed:
@@ -105,8 +125,13 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
                 seed, np.ones(self.num_envs, np.bool_) if mask is None else to_numpy(mask, "a reset mask")
             )
         else:
-            self.simulation.reset(mask, check_seeds(seed, self.num_envs))
-        self._ended[:] = False if mask is None else self._ended & ~to_numpy(mask, "a reset mask")
+            seeds = check_seeds(seed, self.num_envs)
+            self.simulation.reset(mask, seeds)
+            self._note_seeds(seeds, mask)
+        if self._refuses_ended:
+            self._ended[:] = False if mask is None else self._ended & ~to_numpy(mask, "a reset mask")
+        if self._observer is not None:
+            self._observer.update()
         return self.batch.observations(), self.batch.infos()
 
     def _reset_with_partial_seeds(self, seeds: Sequence[int | None], mask: np.ndarray[Any, Any]) -> None:
@@ -117,6 +142,46 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
         values = check_seeds([0 if seed is None else seed for seed in seeds], self.num_envs)
         self.simulation.reset(mask & ~seeded)
         self.simulation.reset(mask & seeded, values)
+        self._note_seeds(values, mask & seeded)
+
+    def _note_seeds(self, seeds: np.ndarray[Any, Any] | None, mask: Any = None) -> None:
+        """Keep the seeds of a reset, of shape () or (num_envs,), for ``np_random_seed``."""
+        if seeds is None:
+            return
+        self._np_random = None
+        if mask is None:
+            self._seed = int(seeds) if seeds.ndim == 0 else tuple(map(int, seeds))
+            return
+        chosen = np.broadcast_to(seeds, self.num_envs).tolist()
+        selected = to_numpy(mask, "a reset mask").tolist()
+        self._seed = tuple(
+            new if reset else old for new, old, reset in zip(chosen, self._world_seeds(), selected, strict=True)
+        )
+
+    def _world_seeds(self) -> tuple[int, ...]:
+        """The seed of every world; one of 32 bits where it was drawn from the operating system."""
+        if isinstance(self._seed, tuple):
+            return self._seed
+        if self._seed is not None:
+            return (self._seed,) * self.num_envs
+        return tuple(int(seed) & 0xFFFFFFFF for seed in self.simulation.world.seed.numpy())
+
+    @property
+    def np_random_seed(self) -> Any:
+        """The seed of all worlds, or one for each where they differ; ``reset`` with it repeats the episodes."""
+        seeds = self._world_seeds() if self._seed is None else self._seed
+        return seeds if isinstance(seeds, int) or len(set(seeds)) > 1 else seeds[0]
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """A generator with the seed of the worlds, for the caller: worlds draw their own random numbers."""
+        if self._np_random is None:
+            self._np_random = np.random.default_rng(self.np_random_seed)
+        return self._np_random
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self._np_random = value
 
     def step(self, actions: Any) -> StepResult:
         """Step every world.
@@ -124,18 +189,17 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
         With same-step autoreset ``infos["final_obs"]`` holds the last observations of the episodes that ended, shape
         (num_envs, ...), and ``infos["_final_obs"]`` masks their rows.
         """
-        disabled = self.simulation.autoreset == "disabled" and (
-            self.batch.backend == "numpy" or self.simulation.device.is_cpu
-        )
-        if disabled and self._ended.any():
+        if self._refuses_ended and self._ended.any():
             raise InputError(
                 f"world {int(self._ended.argmax())} is over: with autoreset='disabled' reset it first, "
                 "reset(options={'reset_mask': mask})"
             )
         self.batch.step(actions)
         step_result = self.batch.step_result()
-        if disabled:
+        if self._refuses_ended:
             self._ended = to_numpy(step_result[2] | step_result[3], "the flags")
+        if self._observer is not None:
+            self._observer.update()
         return step_result
 
     def errors(self) -> list[WorldFault]:
@@ -143,11 +207,16 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self.simulation.errors()
 
     def render(self) -> tuple[Any, ...] | None:
-        """One image per world, uint8 of shape (height, width, 3)."""
-        definition = self.simulation.definition
-        if self.render_mode is None or definition.render is None:
+        """One image per world, uint8 of shape (height, width, 3).
+
+        With ``rgb_array_list`` one list per world: its images since the last call, or since its episode began. With
+        ``human`` None: every step and reset has been shown.
+        """
+        if self._observer is not None:
+            return self._observer.take_frames()
+        if self.render_mode is None:
             return None
-        return tuple(definition.images(self.simulation, range(self.num_envs)))
+        return tuple(self.simulation.definition.images(self.simulation, range(self.num_envs)))
 
     @functools.cached_property
     def _xla(self) -> tuple[Any, Any, Any, Any]:
@@ -160,15 +229,27 @@ class WorldVectorEnv(NotCopyable, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self._xla
 
     def close_extras(self, **_: Any) -> None:
+        if self._observer is not None:
+            self._observer.close()
         self.simulation.close()
 
+    def __enter__(self) -> WorldVectorEnv:
+        return self
 
-class WorldEnv(NotCopyable, gymnasium.Env[Any, Any]):
+    def __exit__(self, *details: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Programs that JAX compiled hold addresses of this batch."""
+        return {name: value for name, value in self.__dict__.items() if name != "_xla"}
+
+
+class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
     """One world as a Gymnasium environment.
 
     Args:
         world: The id of a registered world, or its definition.
-        render_mode: ``rgb_array``, or None.
+        render_mode: ``rgb_array``, ``rgb_array_list``, ``human``, or None.
         device: ``cpu``, ``cuda:N``, ``auto`` or ``python``.
         world_offset: The world's index in its seed: k gives the episodes of world k of a batch with the same seed.
         config: Values of the world's configuration.
@@ -183,6 +264,8 @@ class WorldEnv(NotCopyable, gymnasium.Env[Any, Any]):
         world_offset: int = 0,
         **config: Any,
     ) -> None:
+        world = resolve_definition(world)
+        check_config_names(world, config)
         self._vector = WorldVectorEnv(
             world,
             1,
@@ -192,6 +275,7 @@ class WorldEnv(NotCopyable, gymnasium.Env[Any, Any]):
             config=config,
             world_offset=world_offset,
         )
+        self._vector._refuses_ended = False  # like Gymnasium, a single world may be stepped beyond its end
         self.metadata = self._vector.metadata
         self.render_mode = render_mode
         self.observation_space = self._vector.single_observation_space
@@ -200,6 +284,11 @@ class WorldEnv(NotCopyable, gymnasium.Env[Any, Any]):
     @property
     def simulation(self) -> Simulation:
         return self._vector.simulation
+
+    @property
+    def np_random_seed(self) -> int:
+        """The seed of the world."""
+        return int(self._vector.np_random_seed) if self._np_random_seed is None else self._np_random_seed
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         check_reset_options(options, ())
@@ -212,7 +301,6 @@ class WorldEnv(NotCopyable, gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if not self._is_valid(action):
             raise InputError(f"{action!r} is no action of {self.action_space}")
-        self._vector._ended[:] = False  # like Gymnasium, a single world may be stepped beyond its end
         batched = (
             {k: np.asarray(v)[None] for k, v in action.items()}
             if isinstance(action, Mapping)
@@ -246,6 +334,8 @@ def _first_world(observations: Any, space: gymnasium.Space[Any]) -> Any:
     """The observation of the first world, in the type of ``space``."""
     if isinstance(space, gymnasium.spaces.Dict):
         return {key: _first_world(observations[key], subspace) for key, subspace in space.items()}
+    if isinstance(space, gymnasium.spaces.Tuple):
+        return tuple(_first_world(part, subspace) for part, subspace in zip(observations, space, strict=True))
     return np.int64(observations[0]) if isinstance(space, gymnasium.spaces.Discrete) else np.asarray(observations[0])
 
 

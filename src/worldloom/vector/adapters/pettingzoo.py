@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.base.not_copyable import NoShallowCopy
 from worldloom.core.model.families import split
 from worldloom.core.model.fields import Field, Role
 from worldloom.core.registry.definition import Definition
@@ -21,7 +22,9 @@ from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import (
     DISCRETE_SPACES,
     check_action_keys,
+    check_config_names,
     check_render_mode,
+    check_reset_mask,
     check_reset_options,
     check_seeds,
 )
@@ -60,7 +63,7 @@ class AgentKind:
     action_space: gymnasium.Space[Any]
 
 
-class WorldParallelVectorEnv:
+class WorldParallelVectorEnv(NoShallowCopy):
     """``num_envs`` copies of a multi-agent world: PettingZoo's parallel interface with one entry per kind of agent.
 
     Every kind of entity with an action is a kind of agent, under its own name in snake case. Arrays have the shape
@@ -118,6 +121,8 @@ class WorldParallelVectorEnv:
             The observations of all worlds, and infos.
         """
         mask = check_reset_options(options, ("reset_mask",)).get("reset_mask")
+        if mask is not None:
+            check_reset_mask(mask)
         self.simulation.reset(mask, check_seeds(seed, self.num_envs))
         return self._for_each_kind(self._observations), self._for_each_kind(self._infos)
 
@@ -190,8 +195,22 @@ class WorldParallelVectorEnv:
     def close(self) -> None:
         self.simulation.close()
 
+    def __enter__(self) -> WorldParallelVectorEnv:
+        return self
 
-class WorldParallelEnv(ParallelEnv):  # type: ignore[misc]
+    def __exit__(self, *details: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Kinds of agents refer to the classes of the world, which a copy finds by its id."""
+        return {name: value for name, value in self.__dict__.items() if name != "kinds"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.kinds = _agent_kinds(self.simulation.definition)
+
+
+class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
     """One world as a PettingZoo parallel environment. Agents are named after their kind: ``runner_0``, ``runner_1``.
 
     ``agents`` lists the agents still in the episode. An agent that has ended takes no action; the world uses action 0.
@@ -217,9 +236,10 @@ class WorldParallelEnv(ParallelEnv):  # type: ignore[misc]
         if isinstance(world, str):
             settings, config = split(world, config)
             world = definition(world, **settings)
+        check_config_names(world, config)
         self._vector = WorldParallelVectorEnv(world, 1, device=device, seed=seed, autoreset="disabled", config=config)
         self.metadata = self._vector.metadata
-        check_render_mode(render_mode, self.simulation.definition)
+        check_render_mode(render_mode, self.simulation.definition, ("rgb_array",))
         self.render_mode = render_mode
         self._kind_and_slot = {
             f"{name}_{slot}": (name, slot) for name, kind in self._vector.kinds.items() for slot in range(kind.count)

@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.base.not_copyable import NoShallowCopy
 from worldloom.core.registry.definition import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.vector.adapters.pettingzoo import PerAgent, WorldParallelEnv
@@ -22,7 +23,7 @@ TURN = "turn"
 """The component of a turn-based world with the id of the agent whose turn it is."""
 
 
-class WorldAecEnv(AECEnv):  # type: ignore[misc]
+class WorldAecEnv(NoShallowCopy, AECEnv):  # type: ignore[misc]
     """One turn-based world as a PettingZoo environment in which one agent acts at a time.
 
     The world has one kind of agent and a component ``turn``, the id of the agent to act; it ignores the actions of all

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
@@ -18,6 +20,26 @@ Factory = Callable[[], gymnasium.Env[Any, Any]]
 Seeds = int | Sequence[int | None] | None
 MAX_ENVS = 2**20
 """Each environment is a separate object in a worker process."""
+
+
+@dataclass(frozen=True)
+class WorkerPlan:
+    """What the workers of a pool are started with.
+
+    Attributes:
+        starts: The first environment of every worker, and the number of environments at the end.
+        payloads: The pickled factories and settings of every worker.
+        seeds: The pool's seeds, int64 (num_envs,); None without.
+    """
+
+    starts: list[int]
+    payloads: list[bytes]
+    seeds: np.ndarray | None
+
+    @property
+    def env_slices(self) -> list[slice]:
+        """The environments of every worker."""
+        return [slice(first, last) for first, last in itertools.pairwise(self.starts)]
 
 
 def check_count(name: str, value: Any, largest: int) -> int:

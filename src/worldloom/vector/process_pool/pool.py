@@ -10,26 +10,28 @@ import pickle
 import sys
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from gymnasium.vector import VectorEnv
-from gymnasium.vector.utils import batch_space
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.base.not_copyable import NotCopyable
+from worldloom.core.base.not_copyable import NoShallowCopy
 from worldloom.core.base.shards import num_cores
+from worldloom.core.schedule.entries import Autoreset
 from worldloom.vector.checks import (
     AUTORESET_MODES,
     StepResult,
     check_env_ids,
     check_reset_options,
     check_timeout,
+    resolve_autoreset,
 )
 from worldloom.vector.process_pool.arguments import (
     MAX_ENVS,
     Factory,
     Seeds,
+    WorkerPlan,
     check_count,
     check_mask,
     make_factories,
@@ -38,25 +40,24 @@ from worldloom.vector.process_pool.arguments import (
     seeds_per_env,
 )
 from worldloom.vector.process_pool.batched_infos import add_info
-from worldloom.vector.process_pool.faults import Fault, WorkerError
-from worldloom.vector.process_pool.shared_memory import INFO_TOO_LONG, NO_SEED, space_leaves
+from worldloom.vector.process_pool.pool_copy import SupervisorState, capture, rebuild
+from worldloom.vector.process_pool.pool_spaces import ObservationMode, resolve_spaces
+from worldloom.vector.process_pool.shared_memory import INFO_TOO_LONG, NO_SEED, has_fixed_shape
 from worldloom.vector.process_pool.supervisor import Supervisor
 from worldloom.vector.process_pool.worker_process import RESET, RESET_WITH_OPTIONS, STEP
 from worldloom.vector.process_pool.workers import WorkerSet
 
-__all__ = ["Fault", "ProcessPool", "WorkerError"]
 
-
-class ProcessPool(NotCopyable, VectorEnv):  # type: ignore[misc]
+class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
     """``num_envs`` Gymnasium environments in worker processes.
 
     Without ``batch_size`` it is a Gymnasium vector environment: :meth:`reset` and :meth:`step` cover all environments.
     With a smaller ``batch_size`` it is asynchronous: after one :meth:`async_reset`, :meth:`recv` returns the first
     ``batch_size`` finished environments, and :meth:`send` submits new actions for them, while the others continue.
 
-    :class:`WorkerError` is raised when an environment raises, or when a worker is killed or hangs. By then another
-    worker has taken over and has reset its environments, and the pool stays usable: each of those environments returns
-    once with ``truncated`` and ``infos["restarted"]``.
+    :class:`~worldloom.vector.WorkerError` is raised when an environment raises, or when a worker is killed or hangs. By
+    then another worker has taken over and has reset its environments, and the pool stays usable: each of those
+    environments returns once with ``truncated`` and ``infos["restarted"]``.
 
     Not thread-safe.
 
@@ -68,8 +69,11 @@ class ProcessPool(NotCopyable, VectorEnv):  # type: ignore[misc]
         num_workers: Number of processes; one per core by default. More are useful if steps wait more than they compute.
         seed: Seeds of the first reset: one, to which the id of the environment is added, or one per environment.
         timeout: Seconds without progress after which a busy worker counts as hung.
-        autoreset: The autoreset mode, as Gymnasium documents it.
+        autoreset: The autoreset mode, as Gymnasium documents it; ``next_step`` by default.
+        autoreset_mode: The same under Gymnasium's name, an AutoresetMode.
         copy: Whether observations are copied out of the shared memory. Without copies the next step overwrites them.
+        observation_mode: ``same``; ``different`` for observation spaces with different bounds; or the batched and the
+            single observation space.
         env_kwargs: Arguments for ``gymnasium.make``, with an id.
     """
 
@@ -81,9 +85,12 @@ class ProcessPool(NotCopyable, VectorEnv):  # type: ignore[misc]
         num_workers: int | None = None,
         seed: Seeds = None,
         timeout: float = 60.0,
-        autoreset: Literal["next_step", "same_step", "disabled"] = "next_step",
+        autoreset: Autoreset | AutoresetMode | None = None,
         copy: bool = True,
         env_kwargs: dict[str, Any] | None = None,
+        *,
+        autoreset_mode: AutoresetMode | str | None = None,
+        observation_mode: ObservationMode = "same",
     ) -> None:
         self.closed = True  # until there is something to close
         if os.name != "posix":
@@ -93,9 +100,8 @@ class ProcessPool(NotCopyable, VectorEnv):  # type: ignore[misc]
             )
         self.num_envs = check_count("num_envs", num_envs, MAX_ENVS)
         self.batch_size = check_count("batch_size", num_envs if batch_size is None else batch_size, num_envs)
-        if not isinstance(autoreset, str) or autoreset not in AUTORESET_MODES:
-            raise InputError(f"autoreset is one of {', '.join(AUTORESET_MODES)}, not {autoreset!r}")
-        self.autoreset, self.timeout, self.copy = autoreset, check_timeout(timeout), bool(copy)
+        self.autoreset = resolve_autoreset(autoreset, autoreset_mode, "next_step")
+        self.timeout, self.copy, self._observation_mode = check_timeout(timeout), bool(copy), observation_mode
         self._synchronous = self.batch_size == num_envs
         self._initial_seeds = seeds_per_env(seed, self.num_envs)
         self._interrupted = False  # results of an unfinished step or reset may still be in flight
@@ -104,51 +110,44 @@ class ProcessPool(NotCopyable, VectorEnv):  # type: ignore[misc]
             "num_workers", min(num_envs, num_cores()) if num_workers is None else num_workers, num_envs
         )
         starts = [num_envs * k // workers for k in range(workers + 1)]
-        env_slices = [slice(first, last) for first, last in itertools.pairwise(starts)]
-        payloads = [pickle_payload((factories[envs], envs.start, autoreset)) for envs in env_slices]
+        payloads = [
+            pickle_payload((factories[first:last], first, self.autoreset)) for first, last in itertools.pairwise(starts)
+        ]
+        self._plan = WorkerPlan(starts, payloads, seeds_per_env(seed, num_envs))
+        self._launch(payloads)
 
-        self._worker_set = WorkerSet([tuple(range(envs.start, envs.stop)) for envs in env_slices])
+    def _launch(self, payloads: list[bytes], state: SupervisorState | None = None) -> None:
+        """Start the workers with the environments of ``payloads``, and with the ``state`` of another pool."""
+        plan = self._plan
+        self._worker_set = WorkerSet([tuple(range(envs.start, envs.stop)) for envs in plan.env_slices])
         self._finalizer = weakref.finalize(self, self._worker_set.shut_down)
         self.closed = False
         try:
-            self._supervisor = Supervisor(
-                self._worker_set,
-                payloads,
-                self.timeout,
-                functools.partial(restart_seeds, seeds_per_env(seed, num_envs), env_slices),
+            restart = functools.partial(restart_seeds, plan.seeds, plan.env_slices)
+            self._supervisor = Supervisor(self._worker_set, plan.payloads, self.timeout, restart)
+            replies = self._supervisor.start(payloads)
+            pairs = [pair for reply in replies for pair in reply[0]]
+            self.__dict__.update(vars(resolve_spaces(pairs, self._observation_mode, self.batch_size)))
+            self.metadata = {**replies[0][1], "autoreset_mode": AUTORESET_MODES[self.autoreset]}
+            self.render_mode = replies[0][2]
+            self._memory = self._supervisor.open(
+                {
+                    "num_envs": self.num_envs,
+                    "starts": plan.starts,
+                    "observation_space": self.single_observation_space,
+                    "action_space": self.single_action_space,
+                    "keep_final": self.autoreset == "same_step",
+                },
+                state,
             )
-            self._open(self._supervisor.start(), starts)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, startup_replies: list[Any], starts: list[int]) -> None:
-        """Allocate the shared memory, once the workers have sent their spaces."""
-        spaces = [pair for reply in startup_replies for pair in reply[0]]
-        self.single_observation_space, self.single_action_space = spaces[0]
-        for env_id, pair in enumerate(spaces):
-            if pair != spaces[0]:
-                raise InputError(
-                    f"environment {env_id} has other spaces than environment 0: {pair[0]} and {pair[1]}, "
-                    f"not {spaces[0][0]} and {spaces[0][1]}"
-                )
-        try:
-            space_leaves(self.single_observation_space), space_leaves(self.single_action_space)
-        except TypeError as error:
-            raise InputError(str(error)) from None
-        self.observation_space = batch_space(self.single_observation_space, self.batch_size)
-        self.action_space = batch_space(self.single_action_space, self.batch_size)
-        self.metadata = {**startup_replies[0][1], "autoreset_mode": AUTORESET_MODES[self.autoreset]}
-        self.render_mode = startup_replies[0][2]
-        self._memory = self._supervisor.open(
-            {
-                "num_envs": self.num_envs,
-                "starts": starts,
-                "observation_space": self.single_observation_space,
-                "action_space": self.single_action_space,
-                "keep_final": self.autoreset == "same_step",
-            }
-        )
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has environments and workers of its own, and continues from the same state."""
+        self._check_open()
+        return rebuild, (type(self), capture(self))
 
     # ---------------------------------------------------------------- Gymnasium's interface
 
@@ -173,6 +172,9 @@ class ProcessPool(NotCopyable, VectorEnv):  # type: ignore[misc]
         ids = np.arange(self.num_envs, dtype=np.int32)
         if "reset_mask" in env_options:
             ids = ids[check_mask(env_options.pop("reset_mask"), self.num_envs)]
+            never = np.setdiff1d(np.flatnonzero(~self._supervisor.has_reset), ids)
+            if never.size and not has_fixed_shape(self.single_observation_space):
+                raise InputError(f"environment {never[0]} has no observation yet: reset all environments first")
         with self._track_interruption():
             self._supervisor.discard_pending()
             self._reset(ids, seed, env_options)

@@ -15,12 +15,16 @@ from typing import Any
 import numpy as np
 from gymnasium import Space, spaces
 
+from .pickled_values import WINDOW_BYTES, PickledValues
+
 INFO_BYTES = 4096
 """Room for one environment's pickled info; a longer one goes through its worker's socket."""
 INFO_TOO_LONG = -1
 """The size of an info that did not fit."""
 CACHE_LINE = 64
 NO_SEED = -1
+_STATE = ("rewards", "terminated", "truncated", "request_kinds", "seeds", "restarted", "info_sizes", "infos")
+"""Arrays with results and requests of environments; the others coordinate the processes."""
 
 
 def create_anonymous_memory() -> int:
@@ -52,10 +56,16 @@ def space_leaves(space: Space[Any], path: tuple[str | int, ...] = ()) -> list[Sp
         return [leaf for index, child in enumerate(space.spaces) for leaf in space_leaves(child, (*path, index))]
     if isinstance(space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)):
         return [SpaceLeaf(path, tuple(space.shape or ()), np.dtype(space.dtype))]
-    raise TypeError(
-        f"{space} has no fixed shape, so it cannot be stored in shared memory: use Box, Discrete, MultiDiscrete, "
-        "MultiBinary, and Dict or Tuple of them"
-    )
+    raise TypeError(f"{space} has no fixed shape")
+
+
+def has_fixed_shape(space: Space[Any]) -> bool:
+    """Whether the values of ``space`` are arrays of fixed shapes. Others are pickled."""
+    try:
+        space_leaves(space)
+    except TypeError:
+        return False
+    return True
 
 
 class SpaceArrays:
@@ -192,7 +202,8 @@ class PoolMemory:
             **({"final": observation_space} if keep_final else {}),
         }
         for name, space in nested.items():
-            fields.update({f"{name}{k}": ((n, *leaf.shape), leaf.dtype) for k, leaf in enumerate(space_leaves(space))})
+            leaves = space_leaves(space) if has_fixed_shape(space) else [SpaceLeaf((), (), np.dtype(np.int64))]
+            fields.update({f"{name}{k}": ((n, *leaf.shape), leaf.dtype) for k, leaf in enumerate(leaves)})
 
         offsets, size = {}, 0
         for name, (shape, dtype) in fields.items():
@@ -216,15 +227,38 @@ class PoolMemory:
             arrays["busy_since"][:, 0],
             arrays["requests_sent"][:, 0],
         )
-        nested_arrays = {
-            name: SpaceArrays(space, [arrays[f"{name}{k}"] for k in range(len(space_leaves(space)))])
-            for name, space in nested.items()
+        self._state = {
+            name: array for name, array in arrays.items() if name in _STATE or name.startswith(tuple(nested))
         }
+        first_window = -(-size // WINDOW_BYTES) * WINDOW_BYTES
+        values: dict[str, Any] = {}
+        for index, (name, space) in enumerate(nested.items()):
+            if has_fixed_shape(space):
+                values[name] = SpaceArrays(space, [arrays[f"{name}{k}"] for k in range(len(space_leaves(space)))])
+            else:
+                window = first_window + index * n * WINDOW_BYTES
+                values[name] = PickledValues(space, descriptor, window, arrays[f"{name}0"])
+        self._pickled = {name: value for name, value in values.items() if isinstance(value, PickledValues)}
         self.observations, self.actions, self.final_observations = (
-            nested_arrays["observation"],
-            nested_arrays["action"],
-            nested_arrays.get("final"),
+            values["observation"],
+            values["action"],
+            values.get("final"),
         )
+
+    def save_state(self) -> dict[str, Any]:
+        """A copy of the results and requests of all environments, by name."""
+        pickled = {
+            name: [value.get_bytes(row) for row in range(len(value.sizes))] for name, value in self._pickled.items()
+        }
+        return {**{name: array.copy() for name, array in self._state.items()}, **pickled}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Restore what :meth:`save_state` returned."""
+        for name, array in self._state.items():
+            array[...] = state[name]
+        for name, value in self._pickled.items():
+            for row, blob in enumerate(state[name]):
+                value.put_bytes(row, blob)
 
     def env_slice(self, worker: int) -> slice:
         """The environments of one worker, which are consecutive."""

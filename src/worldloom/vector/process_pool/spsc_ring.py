@@ -81,6 +81,11 @@ class SpscRing:
         self.head += count
         return ids
 
+    def contents(self) -> np.ndarray:
+        """The ids that have not been read, (n,), without reading them."""
+        ids: np.ndarray = self.slots[np.arange(self.head, self._tail[0]) % self.capacity]
+        return ids
+
     def reset_to(self, ids: np.ndarray) -> None:
         """Empty the ring and fill it with ``ids``. Only while the other process is not running."""
         self.slots[: len(ids)] = ids

@@ -22,6 +22,7 @@ from worldloom.vector.process_pool.faults import (
     hung_fault,
     raised_fault,
 )
+from worldloom.vector.process_pool.pool_copy import SupervisorState, restore_supervisor
 from worldloom.vector.process_pool.shared_memory import PoolMemory
 from worldloom.vector.process_pool.spsc_ring import NO_TARGET, SpscRing, memory_barrier, scalar_view
 from worldloom.vector.process_pool.worker_process import STEP
@@ -59,14 +60,18 @@ class Supervisor:
         self._request_id = self._first_worker = 0
         self._next_health_check = 0.0
 
-    def start(self) -> list[Any]:
-        """Make the environments. Returns, per worker, the spaces of its environments, metadata and render mode."""
-        for worker, payload in zip(self.worker_set.workers, self.payloads, strict=True):
+    def start(self, payloads: Sequence[bytes]) -> list[Any]:
+        """Make the environments of ``payloads``, one per worker; replacements of workers use ``self.payloads``.
+
+        Returns:
+            Per worker, the spaces of its environments, metadata and render mode.
+        """
+        for worker, payload in zip(self.worker_set.workers, payloads, strict=True):
             _send_bytes(worker, payload)
         return [self._receive_startup(worker, "made") for worker in self.worker_set.workers]
 
-    def open(self, memory_layout: dict[str, Any]) -> PoolMemory:
-        """Allocate the shared memory and attach the workers to it."""
+    def open(self, memory_layout: dict[str, Any], state: SupervisorState | None) -> PoolMemory:
+        """Allocate the shared memory, with the ``state`` of another pool if this is a copy, and attach the workers."""
         self.memory_layout = memory_layout
         self.memory = memory = PoolMemory(self.worker_set.memory, **memory_layout, allocate=True)
         memory.target[0] = NO_TARGET
@@ -89,6 +94,8 @@ class Supervisor:
         self._poller = select.poll()
         self._poller.register(self.worker_set.parent_wakeup.read_fd, select.POLLIN)  # type: ignore[arg-type]
         self._by_descriptor: dict[int, WorkerHandle] = {}
+        if state is not None:
+            restore_supervisor(self, state)
         for worker in self.worker_set.workers:
             self._attach_worker(worker, None)
         for worker in self.worker_set.workers:
@@ -169,7 +176,7 @@ class Supervisor:
         self.oversized_infos.clear()
 
     def call_workers(self, verb: str, name: str, payloads: Sequence[Any]) -> list[list[Any]]:
-        """Send every worker a request through its socket: ``call``, ``set`` or ``options``.
+        """Send every worker a request through its socket: ``call``, ``set``, ``pickle`` or ``options``.
 
         Returns:
             One result per environment, by worker.

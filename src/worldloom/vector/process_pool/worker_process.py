@@ -1,6 +1,6 @@
 """A worker process: it owns some environments, and steps or resets them one after the other.
 
-:mod:`worldloom.vector.process_pool.workers` starts it in a new interpreter, which loads this file and the three that it
+:mod:`worldloom.vector.process_pool.workers` starts it in a new interpreter, which loads this file and the four that it
 imports without the rest of worldloom: a worker needs neither Warp nor a GPU. Messages therefore hold plain types only.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import select
 import signal
 import threading
@@ -21,6 +20,7 @@ from typing import Any
 import cloudpickle  # type: ignore[import-untyped]
 import gymnasium
 
+from .pickled_values import dump
 from .shared_memory import INFO_BYTES, INFO_TOO_LONG, NO_SEED, PoolMemory
 from .spsc_ring import SpscRing, scalar_view
 from .wakeup import Wakeup
@@ -131,7 +131,7 @@ class WorkerProcess:
             self.busy_since[self.index] = time.monotonic()
             try:
                 info = self.step_or_reset(current)
-                blob = _pickle(info) if info else b""
+                blob = dump(info) if info else b""
             except BaseException:
                 doing = "was stepped" if self.request_kinds[current] == STEP else "was reset"
                 self.send("raised", current, doing, traceback.format_exc())
@@ -181,7 +181,7 @@ class WorkerProcess:
         self.info_sizes[current] = len(blob)
 
     def handle_request(self) -> None:
-        """Handle one request of the socket: ``options`` of resets, a ``call`` of a method, or ``set`` an attribute."""
+        """Handle one request: ``options`` of resets, ``call`` a method, ``set`` an attribute, or ``pickle``."""
         request_id, verb, name, payload = self.control.recv()
         current = next(iter(self.envs))
         results: list[Any] = []
@@ -193,16 +193,18 @@ class WorkerProcess:
                 for current in self.envs:
                     attribute = self.envs[current].get_wrapper_attr(name)
                     results.append(attribute(*arguments, **keywords) if callable(attribute) else attribute)
+            elif verb == "pickle":
+                results.extend(dump(env) for env in self.envs.values())
             else:
                 for current, value in zip(self.envs, cloudpickle.loads(payload), strict=True):
                     self.envs[current].set_wrapper_attr(name, value)
-            self.send("reply", request_id, _pickle(results))
+            self.send("reply", request_id, dump(results))
         except Exception:
             self.send("error", request_id, current, traceback.format_exc())
 
     def send(self, verb: str, *details: Any) -> None:
         """Send a message to the parent; it may hold spaces of user-defined classes."""
-        self.control.send_bytes(_pickle((verb, *details)))
+        self.control.send_bytes(dump((verb, *details)))
 
     def close(self) -> None:
         """Close the environments, and ignore their exceptions."""
@@ -218,12 +220,3 @@ def _make(
         id_or_spec, arguments = factory
         return gymnasium.make(id_or_spec, **arguments)
     return factory()
-
-
-def _pickle(value: Any) -> bytes:
-    """``value`` as bytes; classes of the user's main program need the slower cloudpickle."""
-    try:
-        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    except Exception:
-        blob: bytes = cloudpickle.dumps(value)
-        return blob

@@ -1,0 +1,51 @@
+"""Observations in the types that Gymnasium's spaces declare, where the columns of a world hold others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+
+from worldloom.core.runtime.column import Column
+from worldloom.vector.env_layout import EnvComponent
+
+Conversion = Callable[[Any], Any]
+"""From a view of a column, shape (num_envs, ...), to new arrays of the space's type."""
+
+
+def make_conversion(component: EnvComponent, column: Column, backend: Literal["numpy", "torch"]) -> Conversion | None:
+    """The conversion of an observation to the type of its Gymnasium space; None where its column has that type.
+
+    Discrete values become int64, as arrays and as tensors; a component with a Tuple space becomes a tuple of them.
+    Truth values become int8 as arrays and stay bool as tensors, which masks of PyTorch need.
+    """
+    space = component.gymnasium_space
+    if isinstance(space, spaces.Tuple):
+        return _split_torch if backend == "torch" else _split_numpy
+    if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)) and column.dtype != np.int64:
+        return _widen_torch if backend == "torch" else _widen_numpy
+    if isinstance(space, spaces.MultiBinary) and backend == "numpy":
+        return _bits_numpy
+    return None
+
+
+def _widen_numpy(values: Any) -> Any:
+    return values.astype(np.int64)
+
+
+def _widen_torch(values: Any) -> Any:
+    return values.long()
+
+
+def _bits_numpy(values: Any) -> Any:
+    return values.astype(np.int8)
+
+
+def _split_numpy(values: Any) -> tuple[Any, ...]:
+    return tuple(values[:, k].astype(np.int64) for k in range(values.shape[1]))
+
+
+def _split_torch(values: Any) -> tuple[Any, ...]:
+    return tuple(part.long() for part in values.clone().unbind(1))
