@@ -21,7 +21,7 @@ FAST := test_accumulate test_bounds test_conditions test_hints test_integer_over
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-thorough check bench fuzz docs format clean parity-atari
+.PHONY: help setup demo test test-fast test-thorough check bench fuzz docs format clean parity-atari parity-overcooked
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 # pip warns about every script that it installs outside of PATH; the exit status is that of pip.
@@ -85,6 +85,9 @@ docs: $(STAMP)  ## Regenerate the reference pages, then test links and code of t
 
 parity-atari: $(STAMP)  ## Compare every Atari game with ALE, frame by frame, and write docs/worlds/atari_parity.md (10 minutes)
 	@$(BIN)/python tests/parity/atari_report.py --write
+
+parity-overcooked: $(STAMP)  ## Compare every layout of Overcooked with overcooked-ai, 400 episodes each (1 to 2 hours)
+	@$(BIN)/python tests/parity/overcooked_report.py
 
 format: $(STAMP)  ## Format the code
 	@$(BIN)/ruff format .

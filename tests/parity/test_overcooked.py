@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pytest
-from references.overcooked import Cook, Original
+from references.overcooked import OWN_EVENTS, Cook, Original
+from references.overcooked_lockstep import Lockstep, Observe, features, planes
 from thorough import THOROUGH, covering, sample
 
 import worldloom as wl
 from worldloom.envs.overcooked.catalogue import find_layout, layout_names, named_layout
-from worldloom.envs.overcooked.recipes import INFINITE_BONUS, recipe_index
-from worldloom.envs.overcooked.tables import object_code
 from worldloom.envs.overcooked.world import define_kitchen
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -26,12 +24,11 @@ HORIZON = 400 if THOROUGH else 90
 REQUIRED = [
     *("onion_pickup", "onion_drop", "potting_onion", "tomato_pickup", "tomato_drop", "potting_tomato"),
     *("dish_pickup", "useful_dish_pickup", "dish_drop", "soup_pickup", "soup_delivery", "soup_drop"),
+    *OWN_EVENTS,
 ]
 """Events of the original that have to occur in the games of cooks."""
 CROWD = "XXXOXXXX|X1 2 3 D|P  4   S|X5   6 X|XXPXTXXX"
 """Six players; with a tomato dispenser."""
-
-Check = Callable[[wl.Simulation, Original, str], None]
 
 
 @pytest.fixture(scope="module")
@@ -52,82 +49,39 @@ def choose(sim: wl.Simulation, name: str, old_dynamics: bool) -> wl.Simulation:
     return sim
 
 
-def check_state(sim: wl.Simulation, game: Original, where: str) -> None:
-    """Players, objects on counters and pots are equal."""
-    player, room, size = sim["Player"], sim.world, sim.definition.world.size
-    cells = player.cell.numpy()[0].astype(int)
-    found = zip(
-        cells // size.height, cells % size.height, player.facing.numpy()[0], player.held.numpy()[0], strict=True
-    )
-    expected = [(x, y, facing, object_code(held)) for x, y, facing, held in game.players()]
-    assert [tuple(map(int, one)) for one in found] == expected, where
-    objects, pots = np.zeros(size.cells, np.uint8), game.mdp.get_pot_locations()
-    soups, ticks = np.zeros(size.pots, np.uint8), np.full(size.pots, -1, np.int16)
-    for (x, y), (thing, tick) in game.objects().items():
-        if (x, y) in pots:
-            soups[pots.index((x, y))], ticks[pots.index((x, y))] = recipe_index(thing), tick
-        else:
-            objects[x * size.height + y] = object_code(thing)
-    np.testing.assert_array_equal(room.objects.numpy()[0], objects, err_msg=where)
-    np.testing.assert_array_equal(room.soups.numpy()[0], soups, err_msg=where)
-    np.testing.assert_array_equal(room.ticks.numpy()[0], ticks, err_msg=where)
-
-
-def check_planes(sim: wl.Simulation, game: Original, where: str) -> None:
-    """The planes are equal where the layout is, and 0 outside."""
-    seen = sim["Player"].sight.numpy()[0]
-    expected = np.zeros_like(seen)
-    two = len(game.state.players) == 2
-    expected[:, : game.mdp.width, : game.mdp.height] = game.planes(HORIZON) if two else game.general_planes(HORIZON)
-    np.testing.assert_array_equal(seen, expected, err_msg=where)
-
-
-def check_features(sim: wl.Simulation, game: Original, where: str) -> None:
-    np.testing.assert_array_equal(sim["Player"].sight.numpy()[0], game.features(), err_msg=where)
-
-
 def play(
-    sim: wl.Simulation, game: Original, check: Check, rng: np.random.Generator, cooks: bool = False, steps: int = STEPS
+    sim: wl.Simulation,
+    game: Original,
+    observe: Observe,
+    rng: np.random.Generator,
+    cooks: bool = False,
+    steps: int = STEPS,
 ) -> None:
     """Play by cooks, or else at random, and compare every step; with cooks every tenth observation."""
-    clock, count = 0, len(game.state.players)
-    players = [Cook(id, rng) for id in range(count)] if cooks else []
-    for step in range(steps):
-        where = f"{game.mdp.layout_name}, step {step}"
-        check_state(sim, game, where)
-        if step % 10 == 0 or not cooks:
-            check(sim, game, where)
-        acts = [player.act(game) for player in players] or rng.integers(0, 6, count)
-        sparse, shaped = game.step(acts)
-        sparse = [min(value, 47.0 * INFINITE_BONUS) for value in sparse]  # the infinite bonus of tutorial_3
-        sim.step(np.array([acts], np.int32))
-        clock += 1
-        assert sim["Player"].reward.numpy()[0].tolist() == [sum(sparse) + own for own in shaped], where
-        assert bool(sim.truncated.numpy()[0]) == (clock == HORIZON), where
-        if clock == HORIZON:
-            game.reset()
-            clock = 0
-        else:
-            assert sim["Player"].sparse.numpy()[0].tolist() == sparse, where
-            assert sim["Player"].shaped.numpy()[0].tolist() == shaped, where
+    match = Lockstep(sim, [game], HORIZON, rng, cooks)
+    for _ in range(steps):
+        match.check_state()
+        match.check_observations(sim, observe, 10 if cooks else 1)
+        match.step(match.actions())
+    assert match.compared > 0
 
 
 @pytest.mark.parametrize("name", sample(PAIRS, 8))
 def test_random_players_and_planes(kitchens: dict[str, wl.Simulation], name: str) -> None:
     game = Original(name)
-    play(choose(kitchens["planes"], name, False), game, check_planes, np.random.default_rng(1))
+    play(choose(kitchens["planes"], name, False), game, planes, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("name", sample(PAIRS if THOROUGH else SMALL, 4))
 def test_random_players_and_features(kitchens: dict[str, wl.Simulation], name: str) -> None:
     game = Original(name)
-    play(choose(kitchens["features"], name, False), game, check_features, np.random.default_rng(2))
+    play(choose(kitchens["features"], name, False), game, features, np.random.default_rng(2))
 
 
 @pytest.mark.parametrize("name", sample(OLD, 3))
 def test_random_players_with_old_dynamics(kitchens: dict[str, wl.Simulation], name: str) -> None:
     game = Original(name, old_dynamics=True)
-    play(choose(kitchens["planes"], name, True), game, check_planes, np.random.default_rng(3))
+    play(choose(kitchens["planes"], name, True), game, planes, np.random.default_rng(3))
 
 
 def test_cooks_in_every_layout(kitchens: dict[str, wl.Simulation]) -> None:
@@ -137,7 +91,7 @@ def test_cooks_in_every_layout(kitchens: dict[str, wl.Simulation]) -> None:
         for number, name in enumerate(names):
             game = Original(name, old)
             sim = choose(kitchens["planes"], name, old)
-            play(sim, game, check_planes, np.random.default_rng(number), cooks=True, steps=2 * STEPS)
+            play(sim, game, planes, np.random.default_rng(number), cooks=True, steps=2 * STEPS)
             counts.update(game.counts)
     assert all(counts[event] > 0 for event in REQUIRED), counts
 
@@ -147,8 +101,14 @@ def test_more_than_two_players(grid: str, form: str) -> None:
     game, layout = Original(grid), find_layout(grid)
     kitchen = define_kitchen("Crowd-v0", [layout], observation=form, horizon=HORIZON)
     sim = wl.Simulation(kitchen, 1, "cpu" if THOROUGH else "python", seed=0)
-    check = {"planes": check_planes, "features": check_features}[form]
-    play(sim, game, check, np.random.default_rng(4), cooks=True, steps=STEPS if THOROUGH else 50)
+    play(
+        sim,
+        game,
+        {"planes": planes, "features": features}[form],
+        np.random.default_rng(4),
+        cooks=True,
+        steps=STEPS if THOROUGH else 50,
+    )
     assert sum(game.counts.values()) > 0
 
 
@@ -156,7 +116,7 @@ def test_one_player() -> None:
     game = Original("cramped_room_single")
     kitchen = define_kitchen("Alone-v0", [named_layout("cramped_room_single")], horizon=HORIZON)
     sim = wl.Simulation(kitchen, 1, "cpu" if THOROUGH else "python", seed=0)
-    play(sim, game, check_planes, np.random.default_rng(5), cooks=True)
+    play(sim, game, planes, np.random.default_rng(5), cooks=True)
     assert game.counts["soup_delivery"] > 0
 
 

@@ -16,6 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+OWN_EVENTS = ("cooking_start", "counter_pickup")
+"""Events that the package does not count."""
+
 
 @functools.cache
 def package() -> SimpleNamespace:
@@ -71,7 +74,7 @@ class Original:
             made.__class__ = package().old
         self.mdp = made
         self.planner: Any = None
-        self.counts = dict.fromkeys(package().events, 0)
+        self.counts = dict.fromkeys([*package().events, *OWN_EVENTS], 0)
         self.reset()
 
     def reset(self) -> None:
@@ -79,11 +82,20 @@ class Original:
 
     def step(self, acts: Any) -> tuple[list[float], list[float]]:
         """Sparse and shaped rewards by player."""
-        joint = [package().actions[act] for act in acts]
+        joint, before = [package().actions[act] for act in acts], self._occupied()
         self.state, infos = self.mdp.get_state_transition(self.state, joint)
         for event, happened in infos["event_infos"].items():
             self.counts[event] += sum(happened)
+        after = self._occupied()
+        self.counts["cooking_start"] += len(after[0] - before[0])
+        self.counts["counter_pickup"] += len(before[1] - after[1])
         return infos["sparse_reward_by_agent"], infos["shaped_reward_by_agent"]
+
+    def _occupied(self) -> tuple[set[Any], set[Any]]:
+        """Cells of pots that cook or are ready, and of counters with an object."""
+        pots, objects = self.mdp.get_pot_locations(), self.state.objects
+        cooking = {pot for pot in pots if pot in objects and not objects[pot].is_idle}
+        return cooking, objects.keys() - set(pots)
 
     def players(self) -> list[tuple[int, int, int, str]]:
         """x, y, the orientation and the held object of each player."""
@@ -139,9 +151,13 @@ class Original:
 
     def features(self) -> np.ndarray:
         """The features of all players, shape (players, 48 * players)."""
+        return np.stack(self.mdp.featurize_state(self.state, self.motion_planner()))
+
+    def motion_planner(self) -> Any:
+        """The planner of the features, which games of one layout may share."""
         if self.planner is None:
             self.planner = SimpleNamespace(motion_planner=package().motion_planner(self.mdp, counter_goals=[]))
-        return np.stack(self.mdp.featurize_state(self.state, self.planner))
+        return self.planner
 
 
 def spell(thing: Any) -> str:
