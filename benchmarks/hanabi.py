@@ -4,11 +4,13 @@ python benchmarks/hanabi.py                                      # CPU, next to 
 python benchmarks/hanabi.py --device cuda:0 --out hanabi.json    # bytes, floats, both forms of agents, 2 to 5 players
 python benchmarks/hanabi.py --device cuda:0 --ids Hanabi-v0 --worlds 1 64 4096 65536 1048576
 
-A world step is one move of one game. Several steps form one graph: a kernel that draws the moves of all agents from
-their masks, and the kernels of the world, for each step. Finished games are reset in the same step, and observations
-and masks of all agents are written in every step. HLE takes random legal moves through its Python binding, rl_env,
-which computes the observations of all players. The bytes of a step are those that it must write, observations, masks
-and rewards; they are compared with the bandwidth of a copy on the same device.
+A world step is one move of one game. Ten steps form one graph: a kernel that draws the moves of all agents from their
+masks, and the kernels of the world, for each step; ``step_microseconds`` is the time of the same through
+``Simulation.step``. Finished games are reset in the same step, and observations and masks of all agents are written in
+every step. HLE takes random legal moves through its Python binding, rl_env, which computes the observations of all
+players. ``written`` are the bytes that a step must write: observations, masks and rewards. ``bytes`` are all that a
+world reads and writes; they are compared with the bandwidth of a copy on the same device. ``python
+benchmarks/games_plots.py hanabi.json`` draws the rates, and prints the table in Markdown.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from run import describe_machine
 
 import worldloom as wl
 from worldloom.core.base.device import resolve
+from worldloom.core.measure.explain import step_bytes
 from worldloom.core.measure.timing import copy_bandwidth, median_rates
 from worldloom.core.model.fields import Role
 
@@ -51,8 +54,8 @@ class Settings:
     """Numbers of worlds; by default 4,096 on a CPU and 65,536 on a GPU."""
     device: str = "cpu"
     """cpu or cuda:N."""
-    seconds: float = 5.0
-    """Approximate time of each measurement."""
+    seconds: float = 0.0
+    """Approximate time of each measurement; by default 5 on a CPU and 0.5 on a GPU."""
     against_hle: bool = True
     """Whether to measure HLE too, on the CPU and with two players."""
     out: Path | None = None
@@ -64,15 +67,23 @@ class Rate:
     """World steps per second of one game.
 
     Attributes:
-        bytes: Bytes of observations, masks and rewards per world step.
-        bandwidth: Bytes that are written per second as a fraction of the bandwidth of a copy.
+        microseconds: Per step of the batch, in a graph.
+        step_microseconds: Per step of the batch, by ``Simulation.step``.
+        written: Bytes of observations, masks and rewards per world step.
+        bytes: Bytes that a world reads and writes per step.
+        terabytes: Bytes that are moved per second, in units of 1e12.
+        bandwidth: The same as a fraction of the bandwidth of a copy.
         times_hle: The rate relative to HLE's in the same run.
     """
 
     id: str
     worlds: int
     steps_per_second: float
+    microseconds: float
+    step_microseconds: float
+    written: int
     bytes: int
+    terabytes: float
     bandwidth: float
     times_hle: float | None
 
@@ -108,6 +119,7 @@ def bytes_written(simulation: wl.Simulation) -> int:
 def measure(settings: Settings) -> Iterator[Rate]:
     device, _ = resolve(settings.device)
     bandwidth = copy_bandwidth(device)
+    seconds = settings.seconds or (0.5 if device.is_cuda else 5.0)
     for id in settings.ids:
         for worlds in settings.worlds or ((65_536,) if device.is_cuda else (4096,)):
             simulation = wl.Simulation(id, worlds, settings.device, seed=0)
@@ -115,13 +127,16 @@ def measure(settings: Settings) -> Iterator[Rate]:
             contenders = {"worldloom": player.run}
             if settings.against_hle and not device.is_cuda and "players" not in id:
                 contenders["hle"] = HleGame(2).run
-            rates = median_rates(contenders, settings.seconds)
+            rates = median_rates(contenders, seconds)
             rate = rates["worldloom"] * player.steps * worlds
-            size = bytes_written(simulation)
+            public = player.seconds_per_public_step(seconds)
+            moved = step_bytes(simulation.program)
             times = rate / rates["hle"] if "hle" in rates else None
             faults = len(simulation.errors())
             assert faults == 0, f"{faults} faults: random moves are legal"
-            yield Rate(id, worlds, rate, size, rate * size / bandwidth, times)
+            speeds = (rate, 1e6 * worlds / rate, 1e6 * public)
+            sizes = (bytes_written(simulation), moved, moved * rate / 1e12, moved * rate / bandwidth)
+            yield Rate(id, worlds, *speeds, *sizes, times)
             simulation.close()
 
 
@@ -134,12 +149,15 @@ def main() -> None:
         rates.append(rate)
         times = "" if rate.times_hle is None else f", {rate.times_hle:,.0f} times HLE"
         console.print(
-            f"{rate.id}, {rate.worlds:,} worlds: {rate.steps_per_second:,.3g} world steps/s, {rate.bytes:,} bytes "
-            f"each, {rate.bandwidth:.0%} of the bandwidth{times}",
+            f"{rate.id}, {rate.worlds:,} worlds: {rate.steps_per_second:,.3g} world steps/s, "
+            f"{rate.microseconds:,.4g} µs per step ({rate.step_microseconds:,.4g} by Simulation.step), "
+            f"{rate.bytes:,} bytes each, {rate.terabytes:.3g} TB/s, {rate.bandwidth:.0%} of the bandwidth{times}",
             soft_wrap=True,
         )
     if settings.out is not None:
-        settings.out.write_text(json.dumps({"machine": machine, "rates": [asdict(rate) for rate in rates]}, indent=1))
+        settings.out.write_text(
+            json.dumps({"what": "hanabi", "machine": machine, "rows": [asdict(rate) for rate in rates]}, indent=1)
+        )
 
 
 if __name__ == "__main__":

@@ -4,10 +4,13 @@ python benchmarks/overcooked.py rates --device cuda:0 --out overcooked_rates.jso
 python benchmarks/overcooked.py players --device cuda:0 --out overcooked_players.json
 python benchmarks/overcooked.py original --out overcooked_original.json
 
-Actions are uniform, drawn on the device in the same graph as the step. Every step writes the whole observation of every
-player. ``bytes`` is what a world reads and writes per step, and ``bandwidth`` the share of the device's copy bandwidth
-that this takes. ``original`` alternates with overcooked-ai 1.1.0 (pip install --no-deps overcooked-ai==1.1.0), which
-computes a transition and the lossless encoding of both players per step, in one process.
+Actions are uniform, drawn on the device. ``world_steps`` and ``microseconds`` are those of a graph of ten steps, each
+with the drawing of its actions; ``step_microseconds`` is the time of the same through ``Simulation.step``. Every step
+writes the whole observation of every player. ``bytes`` is what a world reads and writes per step; ``terabytes`` is that
+per second of all worlds, and ``bandwidth`` its share of a plain copy on the same device. ``original`` alternates with
+overcooked-ai 1.1.0 (pip install --no-deps overcooked-ai==1.1.0), which computes a transition and the lossless encoding
+of both players per step, in one process. ``python benchmarks/games_plots.py overcooked_rates.json`` draws the rates,
+and prints the table in Markdown.
 """
 
 from __future__ import annotations
@@ -57,8 +60,8 @@ class Settings:
     """Type of the planes."""
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     """CPU threads of worldloom."""
-    seconds: float = 3.0
-    """Approximate time of each measurement."""
+    seconds: float = 0.0
+    """Approximate time of each measurement; by default 3 on a CPU and 0.3 on a GPU."""
     out: Path | None = None
     """A file for the figures as JSON."""
 
@@ -71,9 +74,11 @@ class Rate:
     players: int
     worlds: int
     world_steps: float  # per second
-    microseconds: float  # per step of the batch
+    microseconds: float  # per step of the batch, in a graph
+    step_microseconds: float  # per step of the batch, by Simulation.step
     bytes: int  # per world and step
     observations: int  # bytes per world
+    terabytes: float  # moved per second
     bandwidth: float  # share of the copy bandwidth
 
 
@@ -81,19 +86,22 @@ def measure(settings: Settings, layout: str, players: int, worlds: int, bandwidt
     """The speed with random actions."""
     world = wl.definition("Overcooked-v0", layout=layout, players=players, dtype=settings.dtype)
     with wl.Simulation(world, worlds, settings.device, seed=0, threads=settings.cores) as sim:
-        seconds = RandomPlayer(sim).seconds_per_step(settings.seconds)
+        player = RandomPlayer(sim)
+        seconds = player.seconds_per_step(settings.seconds)
+        public = player.seconds_per_public_step(settings.seconds)
         moved, seen = step_bytes(sim.program), sim["Player"].sight.numpy()[0].nbytes
         assert not sim.errors()
     name = layout if "|" not in layout else "15 x 17"
-    share = moved * worlds / seconds / bandwidth
-    return Rate(name, players, worlds, worlds / seconds, 1e6 * seconds, moved, seen, share)
+    rate = moved * worlds / seconds  # bytes per second
+    times = 1e6 * seconds, 1e6 * public
+    return Rate(name, players, worlds, worlds / seconds, *times, moved, seen, rate / 1e12, rate / bandwidth)
 
 
 def measure_rates(settings: Settings, bandwidth: float, cuda: bool) -> list[Rate]:
-    """Every layout with every number of worlds, and cramped_room with more players."""
+    """Every layout, and cramped_room with more players, with every number of worlds."""
     worlds = settings.worlds or ((1, 1024, 2**14, 2**16, 2**18, 2**20) if cuda else (64, 1024, 8192))
     cases = [(layout, 2, count) for layout in settings.layouts for count in worlds]
-    cases += [("cramped_room", players, worlds[-1]) for players in settings.players or (3, 4, 5)]
+    cases += [("cramped_room", players, count) for players in settings.players or (3, 4, 5) for count in worlds]
     return [measure(settings, *case, bandwidth) for case in cases]
 
 
@@ -133,7 +141,8 @@ def compare(settings: Settings, layout: str) -> dict[str, Any]:
 
 def main(settings: Settings) -> None:
     device, _ = resolve("cpu" if settings.what == "original" else settings.device)
-    console = Console()
+    settings.seconds = settings.seconds or (0.3 if device.is_cuda else 3.0)
+    console = Console(width=140)
     results: dict[str, Any] = {"machine": describe_machine(device), "what": settings.what, "cores": settings.cores}
     console.print(results["machine"])
     if settings.what == "original":

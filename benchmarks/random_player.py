@@ -179,6 +179,20 @@ class RandomPlayer:
             self.launch()
         wp.synchronize_device(self.simulation.device)
 
+    def step_publicly(self, steps: int) -> None:
+        """Take so many steps by ``Simulation.step``, each after the draw of its actions, and wait for the end."""
+        simulation = self.simulation
+        for _ in range(steps):
+            for first, end in simulation.slices:
+                for draw in self._draws:
+                    draw(first, end)
+            simulation.step()
+        wp.synchronize_device(simulation.device)
+
+    def seconds_per_public_step(self, seconds: float) -> float:
+        """The same as :meth:`seconds_per_step` with ``Simulation.step``."""
+        return 1.0 / median_rates({"": self.step_publicly}, seconds)[""]
+
     def seconds_per_step(self, seconds: float) -> float:
         """Median time of one step of the batch over seven rounds, which together take about ``seconds``."""
         return 1.0 / (median_rates({"": self.run}, seconds)[""] * self.steps)
