@@ -73,7 +73,8 @@ def test_rows_and_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "row 1 has 0 cells"),
+        ("", "its grid is empty"),
+        (" \n ", "its grid is empty: give it one line per row"),
         ("XXX\nXX", "row 2 has 2 cells and row 1 has 3: give all rows one length"),
         ("XQX", r"row 1 has the unknown cell 'Q'; cells are X, O, T, D, S, P"),
         ("XPX\nX1S\nXDX\nX X", "row 4, column 2 is floor at the edge: close it with a counter"),

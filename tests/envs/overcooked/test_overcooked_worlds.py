@@ -46,7 +46,7 @@ def test_ids_and_settings_meet(id: str, settings: dict[str, object], canonical: 
     [
         (
             "Overcooked-v0:layout=cramped_rom",
-            "no layout 'cramped_rom', neither by that name nor as a file; names are cramp",
+            "no layout 'cramped_rom', neither by that name nor as a file; did you mean cramped_room",
         ),
         ("Overcooked-v0:layout=XXX|X X|XXX", "its players are none: number them from 1, each digit once"),
         ("Overcooked-v0:players=9", "layout 'cramped_room' has 6 cells of floor for 9 players: use fewer players"),

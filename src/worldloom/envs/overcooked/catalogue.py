@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import json
 from collections.abc import Mapping
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.model.families import closest_first
 from worldloom.envs.overcooked.layout import Layout, make_layout, parse_layout
 
 CLASSIC = (
@@ -38,10 +38,11 @@ def layout_names() -> tuple[str, ...]:
 def named_layout(name: str) -> Layout:
     """The layout with a name of overcooked-ai."""
     if name not in _parameters():
-        raise InputError(
-            f"there is no layout '{name}', neither by that name nor as a file; "
-            f"names are {', '.join(closest_first(name, layout_names()))}"
+        near = difflib.get_close_matches(name, layout_names(), n=3)
+        hint = (
+            f"did you mean {' or '.join(near)}?" if near else f"layouts of overcooked-ai are {', '.join(CLASSIC)} etc."
         )
+        raise InputError(f"there is no layout '{name}', neither by that name nor as a file; {hint}")
     return make_layout(name, _parameters()[name])
 
 

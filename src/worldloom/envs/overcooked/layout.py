@@ -111,6 +111,8 @@ def make_layout(name: str, parameters: Mapping[str, Any]) -> Layout:
 
 
 def _check_grid(where: str, grid: tuple[str, ...]) -> None:
+    if not any(grid):
+        raise InputError(f"{where}: its grid is empty: give it one line per row")
     for y, row in enumerate(grid):
         if len(row) != len(grid[0]) or not row:
             raise InputError(
