@@ -59,8 +59,10 @@ class Settings:
     """Evaluate with the most likely actions, instead of sampled ones."""
     device: str = "auto"
     """Where to train."""
+    limit: float = 600.0
+    """Seconds of training after which it stops without the goal."""
     keep_on: bool = False
-    """Train for all steps, and do not stop at the goal."""
+    """Do not stop at the goal."""
     out: Path | None = None
     """A file for the figures as JSON."""
 
@@ -102,7 +104,8 @@ class Scoring(Callback):
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         if progress.iteration % self.settings.every == 0:
             self.evaluate(trainer)
-            if self.result.seconds is not None and not self.settings.keep_on:
+            reached = self.result.seconds is not None and not self.settings.keep_on
+            if reached or self.seconds >= self.settings.limit:
                 trainer.stop()
 
     def on_end(self, trainer: Trainer) -> None:

@@ -34,10 +34,10 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
 
 GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     ("Hanabi-v0", "ppo"): {
-        "num_envs": 4096,
-        "num_steps": 128,
+        "num_envs": 2048,
+        "num_steps": 64,
         "total_steps": 1_000_000_000,
-        "minibatches": 16,
+        "minibatches": 8,
         "learning_rate": 5e-4,
     },
 }

@@ -93,6 +93,8 @@ def _draw_terrain(brush: Brush, code: int) -> None:
     if code == OUTSIDE:
         return
     brush.square(0.01, TERRAIN_COLORS.get(code, COUNTER_COLOR))
+    if code == SERVING:
+        brush.number(0.5, 0.4, "SERVE", PAPER)
     if code <= DISH:
         brush.square(0.12, (140, 108, 74))
         for x, y in ((0.35, 0.4), (0.65, 0.4), (0.5, 0.65)):

@@ -27,9 +27,9 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
 
 GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     (ID, "ppo"): {
-        "num_envs": 4096,
-        "total_steps": 60_000_000,
-        "learning_rate": 1e-3,
+        "num_envs": 1024,
+        "num_steps": 64,
+        "total_steps": 300 * 1024 * 64,
     },
 }
 """Further settings for a training on a GPU."""
