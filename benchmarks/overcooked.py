@@ -107,7 +107,7 @@ def measure_rates(settings: Settings, bandwidth: float, cuda: bool) -> list[Rate
 
 def measure_players(settings: Settings, bandwidth: float, cuda: bool) -> list[Rate]:
     """The largest kitchen with few worlds, from 2 to 64 players."""
-    worlds = settings.worlds or ((1, 32, 1024) if cuda else (1, 16))
+    worlds = settings.worlds or ((1, 16, 128, 1024) if cuda else (1, 16))
     players = settings.players or (2, 4, 8, 16, 32, 64)
     return [measure(settings, LARGE, count, number, bandwidth) for number in worlds for count in players]
 
