@@ -80,13 +80,14 @@ class Lockstep:
 
     def check_observations(self, sim: wl.Simulation, observe: Observe, every: int = 1) -> None:
         """Observations are equal where the layout is, and 0 outside; in every ``every``-th step, by turns of games."""
-        seen = sim["Player"].sight.numpy()
-        for world in range(-self.clock % every, len(self.games), every):
+        chosen = range(-self.clock % every, len(self.games), every)
+        seen = sim["Player"].sight.numpy()[chosen]
+        expected = np.zeros_like(seen)
+        for place, world in enumerate(chosen):
             own = observe(self.games[world], self.horizon)
-            expected = np.zeros_like(seen[world])
-            expected[tuple(map(slice, own.shape))] = own
-            np.testing.assert_array_equal(seen[world], expected, err_msg=f"{self.where}: observation")
-            self.compared += 1
+            expected[(place, *map(slice, own.shape))] = own
+        np.testing.assert_array_equal(seen, expected, err_msg=f"{self.where}: observations of games {chosen}")
+        self.compared += len(chosen)
 
     def actions(self) -> np.ndarray:
         """Actions of all players, shape (worlds, players)."""
