@@ -108,6 +108,10 @@ def test_a_view_names_cards_and_knowledge() -> None:
     sim.step(np.array([[15 + rank, 0]], np.int32))
     after = view_game(sim, 0)
     assert after.information == 7 and after.turn == 1
+    assert before.last_move == "" and after.last_move == f"player 0 hints {rank + 1} to player 1"
+    sim.step(np.array([[0, 5]], np.int32))  # player 1 plays its oldest card
+    name, alive = after.hands[1][0].name, view_game(sim, 0).lives == 3
+    assert view_game(sim, 0).last_move == f"player 1 {'plays' if alive else 'loses a life with'} {name}"
     assert after.hands[1][0].hinted == f"X{rank + 1}" and after.hands[1][0].plausible == f"RYGWB{rank + 1}"
 
 

@@ -18,11 +18,12 @@ def draw(sim: wl.Simulation, world: int) -> Image:
     row = CARD_HEIGHT + 2.0 * LINE
     columns = max(game.hand_size, len(game.fireworks)) * (CARD_WIDTH + GAP)
     width = int(max(2.0 * MARGIN + 120.0 + columns, 460.0))
-    height = int(2.0 * MARGIN + 2.0 * LINE + row * (len(game.hands) + 1) + LINE * (len(game.fireworks) + 1))
+    height = int(2.0 * MARGIN + 3.0 * LINE + row * (len(game.hands) + 1) + LINE * (len(game.fireworks) + 1))
     canvas = Canvas(width, height, TABLE)
     canvas.text(MARGIN, MARGIN, f"SCORE {game.score}   DECK {game.deck}", LIGHT, 2.0)
     canvas.text(MARGIN, MARGIN + LINE, f"INFORMATION {game.information}   LIVES {game.lives}", LIGHT, 2.0)
-    top = MARGIN + 2.5 * LINE
+    canvas.text(MARGIN, MARGIN + 2.0 * LINE, game.last_move.upper(), COLORS["Y"], 2.0)
+    top = MARGIN + 3.5 * LINE
     canvas.text(MARGIN, top + CARD_HEIGHT / 2.0, "PILES", LIGHT, 2.0)
     for place, pile in enumerate(game.fireworks):
         _draw_card(canvas, place, top, COLOR_LETTERS[place], str(pile) if pile > 0 else "", empty=pile == 0)

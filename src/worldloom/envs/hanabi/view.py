@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import worldloom as wl
 from worldloom.envs.hanabi.cards import CARD, COLOR_HINTED, COLORS_AT, RANK_HINTED, RANKS_AT
 from worldloom.envs.hanabi.family import settings_of
-from worldloom.envs.hanabi.settings import Sizes
+from worldloom.envs.hanabi.settings import HanabiSettings, Sizes
 
 COLOR_LETTERS = "RYGWB"
 """Red, yellow, green, white, blue."""
@@ -39,6 +39,7 @@ class GameView:
         discards: The names of discarded cards, ordered by colour and rank.
         deck: Cards left in the deck.
         turn: The player to move.
+        last_move: What the last player did, such as ``player 0 hints R to player 1``; empty at the start.
     """
 
     hands: list[list[HeldCard]]
@@ -50,6 +51,7 @@ class GameView:
     deck: int
     turn: int
     score: int
+    last_move: str = ""
 
 
 def view_game(sim: wl.Simulation, world: int) -> GameView:
@@ -76,6 +78,7 @@ def view_game(sim: wl.Simulation, world: int) -> GameView:
         deck=sizes.cards - int(table.dealt.numpy()[world]),
         turn=int(table.turn.numpy()[world]),
         score=int(table.score.numpy()[world]),
+        last_move=_last_move(sim, world, settings),
     )
 
 
@@ -94,6 +97,23 @@ def game_text(sim: wl.Simulation, world: int = 0) -> str:
         + f"Deck size: {game.deck}\nDiscards:"
         + "".join(f" {name}" for name in game.discards)
     )
+
+
+def _last_move(sim: wl.Simulation, world: int, settings: HanabiSettings) -> str:
+    names = ("last_player", "last_move", "last_card", "last_scored")
+    player, move, card, scored = (int(sim.world[name].numpy()[world]) for name in names)
+    sizes, colors, ranks = Sizes(settings), settings.colors, settings.ranks
+    if player < 0 or move < 0:
+        return ""
+    if card >= 0:
+        name = f"{COLOR_LETTERS[card // ranks]}{card % ranks + 1}"
+        verb = "discards" if move < sizes.plays else "plays" if scored else "loses a life with"
+        return f"player {player} {verb} {name}"
+    of_color = move < sizes.rank_hints
+    hint = move - (sizes.color_hints if of_color else sizes.rank_hints)
+    values = colors if of_color else ranks
+    value = COLOR_LETTERS[hint % values] if of_color else hint % values + 1
+    return f"player {player} hints {value} to player {(player + 1 + hint // values) % settings.players}"
 
 
 def _held(card: int, ranks: int) -> HeldCard:
