@@ -17,7 +17,7 @@ import ast
 import json
 import math
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,8 +148,8 @@ def train(settings: Settings, id: str, seed: int) -> Result:
 def training_config(settings: Settings, id: str) -> PPOConfig:
     """The tuned settings of a game with those of the command line."""
     tuned = tuned_config(id, "ppo", PPOConfig, settings.device)
-    values = parse(settings.set)
-    plain = {name: value for name, value in values.items() if "." not in name}
+    values, whole = parse(settings.set), {one.name for one in fields(tuned) if one.type == "int"}
+    plain = {name: int(value) if name in whole else value for name, value in values.items() if "." not in name}
     policy = {name.removeprefix("policy."): value for name, value in values.items() if "." in name}
     changed = replace(tuned, device=settings.device, policy=replace(tuned.policy, **policy), **plain)
     assert isinstance(changed, PPOConfig)
@@ -164,10 +164,9 @@ def parse(assignments: tuple[str, ...]) -> dict[str, Any]:
 
 def _literal(text: str) -> Any:
     try:
-        value = ast.literal_eval(text)
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
-    return int(value) if isinstance(value, float) and value >= 1000 and value == int(value) else value
 
 
 def _synchronize(device: Any) -> None:
