@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--episodes", type=int, default=200, help="of each layout, players and dynamics; default 200")
     parser.add_argument("--layouts", default=",".join(layout_names()), help="comma-separated names; default all")
     parser.add_argument("--dynamics", default="new,old", help="new, old, or both; old where a layout allows it")
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, help="a file for the counts, one line of JSON per layout and dynamics")
     chosen = parser.parse_args(arguments)
     total: Counter[str] = Counter()
-    for result in compare(chosen.layouts.split(","), chosen.dynamics.split(","), chosen.episodes):
+    cases = cases_of(chosen.layouts.split(","), chosen.dynamics.split(","))
+    for result in compare(cases, chosen.episodes, chosen.processes):
         total.update(result["events"])
         print(
             f"{result['layout']}, {result['dynamics']} dynamics: equal over {result['episodes']} episodes, "
@@ -63,13 +68,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(bool(missing))
 
 
-def compare(names: Sequence[str], dynamics: Sequence[str], episodes: int) -> Iterator[dict[str, Any]]:
-    """The results of each layout; AssertionError with the layout, the step and the part that differs first."""
-    for old in (False, True):
-        for name in names:
-            orders = named_layout(name).menu.orders
-            if ("old" if old else "new") in dynamics and not (old and any(len(order) != 3 for order in orders)):
-                yield compare_layout(name, old, episodes)
+def cases_of(names: Sequence[str], dynamics: Sequence[str]) -> list[tuple[str, bool]]:
+    """Layouts and whether dynamics are old; these only where all orders have three ingredients."""
+    short = {name for name in names if any(len(order) != 3 for order in named_layout(name).menu.orders)}
+    new = [(name, False) for name in names if "new" in dynamics]
+    return new + [(name, True) for name in names if "old" in dynamics and name not in short]
+
+
+def compare(cases: Sequence[tuple[str, bool]], episodes: int, processes: int) -> Iterator[dict[str, Any]]:
+    """The results of each case; AssertionError with the layout, the step and the part that differs first."""
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(compare_layout, *zip(*cases, strict=True), repeat(episodes))
 
 
 def compare_layout(name: str, old_dynamics: bool, episodes: int) -> dict[str, Any]:
@@ -77,8 +86,8 @@ def compare_layout(name: str, old_dynamics: bool, episodes: int) -> dict[str, An
     began, counts, observations = time.perf_counter(), Counter[str](), 0
     id = f"Overcooked-v0:layout={name},horizon={HORIZON}"
     with (
-        wl.Simulation(id, episodes, "cpu", seed=0) as sim,
-        wl.Simulation(f"{id},observation=features", episodes, "cpu", seed=0) as described,
+        wl.Simulation(id, episodes, "cpu", seed=0, threads=1) as sim,
+        wl.Simulation(f"{id},observation=features", episodes, "cpu", seed=0, threads=1) as described,
     ):
         for kitchen in (sim, described):
             kitchen.set_config("old_dynamics", old_dynamics)
