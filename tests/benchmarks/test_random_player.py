@@ -66,3 +66,11 @@ def test_a_recorded_player_steps_as_by_hand():
         for column in table:
             assert (column.numpy() == played.tables[table.name][column.field.name].numpy()).all(), column.name
     assert stepped.world.episode.numpy().sum() > 0
+
+
+def test_public_steps_are_those_of_the_graph():
+    recorded, public = (wl.Simulation("CartPole-v1", 6, "cpu", seed=3, threads=2) for _ in range(2))
+    RandomPlayer(recorded, 5).run(4)
+    RandomPlayer(public, 5).step_publicly(20)
+    np.testing.assert_array_equal(recorded["Cart"].sight.numpy(), public["Cart"].sight.numpy())
+    assert recorded.world.step.numpy().tolist() == public.world.step.numpy().tolist()

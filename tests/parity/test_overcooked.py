@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import overcooked_report
 import pytest
 from references.overcooked import OWN_EVENTS, Cook, Original
 from references.overcooked_lockstep import Lockstep, Observe, features, planes
@@ -128,3 +129,11 @@ def test_the_oracle_of_general_planes_is_the_originals_for_two_players() -> None
         if game.state.timestep % 5 == 0:
             np.testing.assert_array_equal(game.general_planes(400), game.planes(400))
     assert game.counts["soup_delivery"] > 0 and game.counts["soup_drop"] > 0
+
+
+def test_the_report_has_all_layouts_and_counts_interactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = overcooked_report.cases_of(layout_names(), ["new", "old"])
+    assert len(cases) == 45 + 30 and ("cramped_room_o_3orders", True) not in cases
+    monkeypatch.setattr(overcooked_report, "HORIZON", 25)
+    found = overcooked_report.compare_layout("cramped_room", True, 2)
+    assert found["steps"] == 2 * 2 * 25 and found["observations"] > 0 and found["events"]["onion_pickup"] > 0
