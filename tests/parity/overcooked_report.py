@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"{result['layout']}, {result['dynamics']} dynamics: equal over {result['episodes']} episodes, "
             f"{result['steps']:,} steps, {result['observations']:,} observations; "
-            f"{result['events']['soup_delivery']:,} soups; {result['seconds']:.0f} s",
+            f"{result['events'].get('soup_delivery', 0):,} soups; {result['seconds']:.0f} s",
             flush=True,
         )
         if chosen.out is not None:
