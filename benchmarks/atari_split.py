@@ -6,7 +6,10 @@ python benchmarks/atari_split.py --device cpu --emulated 8 --inferred 8 --traine
     --rounds 1 --apart 10
 
 Frames are those of the console, four per step; every step writes the whole observation, 84 x 84 x 4. Random steps first
-decorrelate the games: consoles in the same state run in lockstep and are faster.
+decorrelate the games: consoles in the same state run in lockstep and are faster. Emulation is timed three times in one
+run, on the same consoles: as a graph that draws the actions and steps, the engine's own launch; through
+``Simulation.step`` after one launch that draws the actions; and through ``step`` of
+``wl.make(..., env_type="torch")`` with tensors of actions, whose observations are copies.
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ from typing import Any, Literal
 
 import torch
 import tyro
-from random_player import RandomPlayer
+from random_player import RandomPlayer, step_seconds
 from rich.console import Console
 from run import describe_machine, show
 
+import worldloom as wl
 from worldloom.core.base.device import resolve
 from worldloom.core.simulation import Simulation
 from worldloom.learn import A2C, Callback
@@ -82,7 +86,9 @@ class Rate:
     """One row of the table.
 
     Attributes:
-        frames_per_second: Of the console.
+        frames_per_second: Of the console; of emulation, in a graph.
+        public_frames_per_second: Of emulation, through ``Simulation.step``.
+        env_frames_per_second: Of emulation, through ``env.step`` of ``wl.make``.
         rollout, update: Shares of the device's time, where something is learned or would be.
         first_s: Seconds until the first measurement: making, compiling, recording, steps before.
         gigabytes: Memory of the device in use afterwards, of whomever.
@@ -97,6 +103,8 @@ class Rate:
     update: float
     first_s: float
     gigabytes: float
+    public_frames_per_second: float | None = None
+    env_frames_per_second: float | None = None
 
 
 class Inference(A2C):
@@ -140,13 +148,15 @@ def bring_apart(worlds: Simulation, steps: int) -> RandomPlayer:
 
 def emulation(game: str, consoles: int, settings: Settings, device: Any) -> Rate:
     start = time.perf_counter()
-    with Simulation(game, consoles, device.alias, seed=0) as worlds:
-        player = bring_apart(worlds, settings.apart)
+    with wl.make(game, consoles, device=device.alias, env_type="torch", seed=0) as env:
+        env.reset()
+        player = bring_apart(env.simulation, settings.apart)
         first = time.perf_counter() - start
-        each = player.seconds_per_step(settings.seconds)
-        return Rate(
-            "emulation", game, consoles, consoles * FRAMES / each, each * 1e3, 1.0, 0.0, first, gigabytes(device)
-        )
+        timed = step_seconds(player, settings.seconds, env)
+        frames, each = consoles * FRAMES, timed.graph
+        public = frames / timed.public, frames / timed.env if timed.env is not None else None
+        kept = 1.0, 0.0, first, gigabytes(device)
+        return Rate("emulation", game, consoles, frames / each, each * 1e3, *kept, *public)
 
 
 def learning(part: Part, consoles: int, settings: Settings, device: Any) -> Rate:
@@ -176,6 +186,16 @@ def learning(part: Part, consoles: int, settings: Settings, device: Any) -> Rate
         rate = statistics.median(learn(iterations) for _ in range(settings.rounds))
         phases = shares.last.get("roll-out", 0.0), shares.last.get("update", 0.0)
         return Rate(part, game, consoles, rate * FRAMES, consoles / rate * 1e3, *phases, first, gigabytes(device))
+
+
+def public_rates(row: Rate) -> str:
+    """What the public interfaces reach, for emulation."""
+    if row.public_frames_per_second is None or row.env_frames_per_second is None:
+        return ""
+    return (
+        f"; Simulation.step {row.public_frames_per_second:.4g}, "
+        f"wl.make(...).step {row.env_frames_per_second:.4g} frames/s"
+    )
 
 
 def main(settings: Settings) -> None:
@@ -214,7 +234,7 @@ def main(settings: Settings) -> None:
             results["rates"].append(asdict(row))
             console.print(
                 f"{part}, {size:,} x {game}: {row.frames_per_second:.4g} frames/s, "
-                f"{row.milliseconds_per_step:.3f} ms per step, {row.gigabytes:.1f} GB"
+                f"{row.milliseconds_per_step:.3f} ms per step, {row.gigabytes:.1f} GB{public_rates(row)}"
             )
         settings.out.write_text(json.dumps(results, indent=1))  # what is known so far, should time run out
         gc.collect()

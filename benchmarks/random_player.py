@@ -1,5 +1,8 @@
 """Steps with uniform random actions drawn on the device: one kernel for the actions and those of the step in one graph.
 
+``RandomPlayer.run`` launches graphs of several steps, the engine's own launches, as a trainer does in a rollout.
+``RandomPlayer.step_publicly`` takes the same steps through ``Simulation.step``. ``step_seconds`` times both.
+
 There is no generator state: a draw is Philox of (seed, world, episode, step, position), like the random numbers of the
 worlds. A masked choice is never drawn.
 """
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +20,7 @@ import warp as wp
 import worldloom as wl
 from worldloom.core.base.shards import WARP_LOCK, run_all
 from worldloom.core.kernels import random
-from worldloom.core.measure.timing import median_rates
+from worldloom.core.measure.timing import NUM_ACTION_SETS, Run, median_rates
 from worldloom.core.model.spaces import Discrete, MultiDiscrete
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.executor import Launchable
@@ -116,8 +120,10 @@ class RandomPlayer:
         self._draws = self._plan()
         for draw in self._draws:
             draw(*simulation.slices[0])  # loads the kernel, which a recording cannot
+        wp.synchronize_device(simulation.device)  # graphs and public steps run on different streams
         with WARP_LOCK:
             self._graphs = [self._record(shard) for shard in range(len(simulation.slices))]
+            self._draw_graphs = [self._record_draws(shard) for shard in range(len(simulation.slices))]
 
     def _plan(self) -> list[Callable[[int, int], None]]:
         """Launches that draw the actions of the worlds from ``first`` to ``end``."""
@@ -166,12 +172,15 @@ class RandomPlayer:
                     executor.launch(kernel, shard)
         return capture.graph
 
+    def _record_draws(self, shard: int) -> wp.Graph:
+        with wp.ScopedCapture(device=self.simulation.device, force_module_load=False) as capture:
+            for draw in self._draws:
+                draw(*self.simulation.slices[shard])
+        return capture.graph
+
     def launch(self) -> None:
         """Take ``steps`` steps, without waiting for a GPU."""
-        if len(self._graphs) == 1:
-            wp.capture_launch(self._graphs[0])
-        else:
-            run_all([functools.partial(wp.capture_launch, graph) for graph in self._graphs])
+        _launch_all(self._graphs)
 
     def run(self, launches: int) -> None:
         """Launch so often, and wait for the end."""
@@ -180,22 +189,84 @@ class RandomPlayer:
         wp.synchronize_device(self.simulation.device)
 
     def step_publicly(self, steps: int) -> None:
-        """Take so many steps by ``Simulation.step``, each after the draw of its actions, and wait for the end."""
-        simulation = self.simulation
+        """Take steps through ``Simulation.step``, each after one launch that draws its actions; wait for the end."""
+        step, stream = self.simulation.step, _user_stream(self.simulation.device)
         for _ in range(steps):
-            for first, end in simulation.slices:
-                for draw in self._draws:
-                    draw(first, end)
-            simulation.step()
-        wp.synchronize_device(simulation.device)
+            _launch_all(self._draw_graphs, stream)
+            step()
+        wp.synchronize_device(self.simulation.device)
+
+    def seconds_per_step(self, seconds: float) -> float:
+        """Median time of one step of the batch over seven rounds, which together take about ``seconds``."""
+        return 1.0 / (median_rates({"": self.run}, seconds)[""] * self.steps)
 
     def seconds_per_public_step(self, seconds: float) -> float:
         """The same as :meth:`seconds_per_step` with ``Simulation.step``."""
         return 1.0 / median_rates({"": self.step_publicly}, seconds)[""]
 
-    def seconds_per_step(self, seconds: float) -> float:
-        """Median time of one step of the batch over seven rounds, which together take about ``seconds``."""
-        return 1.0 / (median_rates({"": self.run}, seconds)[""] * self.steps)
+
+@dataclass(frozen=True)
+class StepSeconds:
+    """Seconds of one step of the batch, by who calls it.
+
+    Attributes:
+        graph: In a recorded graph of ``RandomPlayer.steps`` steps: the engine's own launches.
+        public: Through ``Simulation.step``, one call per step, after one launch that draws the actions.
+        env: Through ``step`` of an environment of ``wl.make`` with a new array of actions; None where not measured.
+    """
+
+    graph: float
+    public: float
+    env: float | None = None
+
+
+def step_seconds(player: RandomPlayer, seconds: float, env: Any = None) -> StepSeconds:
+    """Time the graph, ``Simulation.step`` and ``env.step`` on the same worlds, in alternating rounds.
+
+    Args:
+        player: Steps the worlds.
+        seconds: Approximate time for each of them.
+        env: The environment of ``player.simulation``, reset; None to leave it out.
+    """
+    runs: dict[str, Run] = {"graph": player.run, "public": player.step_publicly}
+    if env is not None:
+        runs["env"] = env_runner(env)
+    rates = median_rates(runs, seconds * len(runs))
+    seconds_of_env = 1.0 / rates["env"] if env is not None else None
+    return StepSeconds(1.0 / (rates["graph"] * player.steps), 1.0 / rates["public"], seconds_of_env)
+
+
+def env_runner(env: Any) -> Run:
+    """A function that steps a ``wl.make(..., env_type="torch")`` with tensors of random actions in rotation."""
+    import torch
+
+    device = env.simulation.device
+    env.action_space.seed(0)
+    sets = [torch.from_numpy(env.action_space.sample()).to(str(device.alias)) for _ in range(NUM_ACTION_SETS)]
+
+    def run(steps: int) -> None:
+        for number in range(steps):
+            env.step(sets[number % NUM_ACTION_SETS])
+        wp.synchronize_device(device)
+
+    return run
+
+
+def _launch_all(graphs: list[wp.Graph], stream: wp.Stream | None = None) -> None:
+    """Launch one graph per shard; ``stream`` is a GPU's, None for Warp's own."""
+    if len(graphs) == 1:
+        wp.capture_launch(graphs[0], stream)
+    else:
+        run_all([functools.partial(wp.capture_launch, graph) for graph in graphs])
+
+
+def _user_stream(device: wp.Device) -> wp.Stream | None:
+    """The stream on which ``Simulation.step`` launches: PyTorch's current one on a GPU."""
+    if not device.is_cuda:
+        return None
+    import torch
+
+    return wp.stream_from_torch(torch.cuda.current_stream(device.ordinal))
 
 
 def _numbers(column: Column) -> wp.array:

@@ -58,13 +58,19 @@ def describe_machine(device: wp.Device) -> dict[str, Any]:
     }
 
 
+def make_console() -> Console:
+    """A console whose tables are not cut off where the output is a file or a pipe."""
+    console = Console()
+    return console if console.is_terminal else Console(width=200)
+
+
 def _cores() -> set[int]:
     return os.sched_getaffinity(0)
 
 
 def main(settings: Settings) -> None:
     device, _ = resolve(settings.device)
-    console = Console()
+    console = make_console()
     results: dict[str, Any] = {"machine": describe_machine(device), "device": device.alias}
     console.print(results["machine"])
     bandwidth = copy_bandwidth(device)

@@ -1,4 +1,8 @@
-"""World steps per second of CartPole, through ``Simulation.step``, against the bytes that a step must move."""
+"""World steps per second of CartPole against the bytes that a step must move.
+
+Through the public interfaces, ``Simulation.step`` and ``step`` of ``wl.make(..., env_type="torch")``, and on a GPU in a
+graph of several steps, the engine's own launches.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import warp as wp
+from random_player import env_runner
 
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.measure.timing import median_rates
 
 ROUNDS = 7
 
@@ -22,8 +28,11 @@ class StepRate:
 
     Attributes:
         in_place: Steps per second with constant actions, already in their column: one graph launch per step.
-        random: On a GPU, steps per second with other random actions at every step, which lie in its memory already.
-        handed_in: Steps per second with a tensor of actions handed to every step.
+        random: On a GPU, steps per second of a graph of eight steps, each with its own random actions, which lie in its
+            memory already: the engine's own launches.
+        handed_in: Steps per second with a tensor of random actions handed to every ``Simulation.step``.
+        env: Steps per second of ``wl.make(..., env_type="torch")`` with a tensor of int64 actions handed to every step,
+            whose results are copies.
         share_of_bandwidth: Bytes moved per second over the measured bandwidth of a copy.
     """
 
@@ -32,6 +41,8 @@ class StepRate:
     in_place: float
     microseconds_handed_in: float
     handed_in: float
+    microseconds_env: float
+    env: float
     microseconds_random: float | None
     random: float | None
     bytes_per_step: int
@@ -93,6 +104,14 @@ def seconds_at_random(sim: wl.Simulation, actions: list[object], device: str, se
     return seconds_per_call(lambda i: wp.capture_launch(capture.graph), device, seconds) / len(actions)
 
 
+def seconds_through_env(num_worlds: int, device: str, seconds: float) -> float:
+    """Seconds per ``env.step`` with other random actions at every step."""
+    with wl.make("CartPole-v1", num_worlds, device=device, env_type="torch", seed=0) as env:
+        env.reset()
+        run = env_runner(env)
+        return 1.0 / median_rates({"": run}, seconds, ROUNDS)[""]
+
+
 def bench_sweep(device: str, worlds: list[int], seconds: float, bandwidth: float) -> list[StepRate]:
     rows = []
     for n in worlds:
@@ -103,6 +122,8 @@ def bench_sweep(device: str, worlds: list[int], seconds: float, bandwidth: float
         random = seconds_at_random(sim, actions, device, seconds)
         placed = seconds_per_call(lambda i, s=sim: s.step(), device, seconds)
         moved = sum(k.bytes_read + k.bytes_written for k in sim.program.step if isinstance(k, KernelSpec)) * n
+        sim.close()
+        through_env = seconds_through_env(n, device, seconds)
         at_random = (None, None) if random is None else (random * 1e6, n / random)
         rows.append(
             StepRate(
@@ -111,12 +132,13 @@ def bench_sweep(device: str, worlds: list[int], seconds: float, bandwidth: float
                 n / placed,
                 handed * 1e6,
                 n / handed,
+                through_env * 1e6,
+                n / through_env,
                 *at_random,
                 moved,
                 moved / (random or placed) / bandwidth,
             )
         )
-        sim.close()
     return rows
 
 

@@ -2,13 +2,16 @@
 
 python benchmarks/tag.py --device cuda:0 --out tag.json --plots docs/images     # everything
 python benchmarks/tag.py --device cuda:0 --parts cases                          # the table alone
+python benchmarks/tag.py --device cuda:0 --parts cases --peers warpdrive.json   # beside WarpDrive on the same machine
 python benchmarks/tag.py --device cpu --worlds 4 --sweep-worlds 1 4 --sweep-agents 5 10 --most-agents 100 --seconds 0.1
 
-A world step is one step of one world with all its agents. Several steps form one CUDA graph: a kernel that samples the
-actions of all agents, and the kernels of the world, for each step. Full observations are compared with the memory
-bandwidth, since every step writes all of them. The batch is reduced to the worlds that fit into memory, and the table
-shows their number. Players: one runner on the grid; one tagger per ten players, at least one, on the plane. Published
-figures are those of WarpDrive: in its paper on an A100, and version 2.7.1 measured on an H200.
+A world step is one step of one world with all its agents. The first figure is of a graph of several steps, the engine's
+own launches: for each step a kernel that samples the actions of all agents, and the kernels of the world. The second
+is of the public interface in the same run: one ``Simulation.step`` per step, after one launch that samples the actions.
+Full observations are compared with the memory bandwidth, since every step writes all of them. The batch is reduced to
+the worlds that fit into memory, and the table shows their number. Players: one runner on the grid; one tagger per ten
+players, at least one, on the plane. Published figures are those of WarpDrive's paper on an A100 (arXiv 2108.13976);
+--peers adds what benchmarks/peers/warpdrive_tag.py measured.
 """
 
 from __future__ import annotations
@@ -25,10 +28,11 @@ from typing import Any, Literal
 import numpy as np
 import tyro
 import warp as wp
+from peers.peer import Published, read_rates
 from plots import Labels, log_log
-from random_player import RandomPlayer
+from random_player import RandomPlayer, step_seconds
 from rich.console import Console
-from run import describe_machine, show
+from run import describe_machine, make_console, show
 
 import worldloom as wl
 from worldloom.core.base.device import resolve
@@ -111,11 +115,8 @@ CASES = (
         continuous(1000, full=True),
     ),
 )
-PUBLISHED = {
-    "paper, A100": {("grid", 5): 9.8e6, ("grid", 1000): 2.9e6, ("continuous", 5): 8.3e6},
-    "WarpDrive 2.7.1, H200": {("grid", 5): 5.4e6, ("grid", 1000): 3.2e6, ("continuous", 5): 2.2e6},
-}
-"""World steps per second of 2,000 worlds, by the world and its agents."""
+PUBLISHED: Published = {"paper, A100": {("grid", 5): 9.8e6, ("grid", 1000): 2.9e6, ("continuous", 5): 8.3e6}}
+"""World steps per second of 2,000 worlds by source, then by the world and its agents."""
 PUBLISHED_WORLDS = 2000
 
 
@@ -141,6 +142,8 @@ class Settings:
     """How long each measurement runs."""
     compilers: int = 1
     """Processes that compile all worlds beforehand; with 1 each is compiled when its turn comes."""
+    peers: Path | None = None
+    """Figures of benchmarks/peers/warpdrive_tag.py (JSON), shown beside the published ones."""
     plots: Path | None = None
     """A folder for tag_worlds and tag_agents, each as PNG and SVG."""
     out: Path | None = None
@@ -156,7 +159,8 @@ class TagRate:
 
     Attributes:
         worlds: Worlds that were run, fewer than asked for where the memory does not suffice.
-        microseconds: One step of all worlds.
+        microseconds: One step of all worlds, in a graph of several steps.
+        public_microseconds: One step of all worlds through ``Simulation.step``.
         kernels: Kernels of a step, the drawing of the actions included.
         ended: Episodes that ended per world and step.
         observation_bytes: Bytes of all observations, which a step writes.
@@ -172,6 +176,8 @@ class TagRate:
     microseconds: float
     world_steps_per_second: float
     agent_steps_per_second: float
+    public_microseconds: float
+    public_steps_per_second: float
     kernels: int
     ended: float
     observation_bytes: int
@@ -187,6 +193,8 @@ SHOWN = {
     "microseconds": "us",
     "world_steps_per_second": "steps/s",
     "agent_steps_per_second": "agents/s",
+    "public_microseconds": "step(), us",
+    "public_steps_per_second": "step(), steps/s",
     "share_of_writes": "writes",
     "share_of_copy": "copy",
 }
@@ -235,14 +243,15 @@ def measure(case: Case, worlds: int, bandwidth: Bandwidth, settings: Settings) -
         before, steps = _episodes(sim), max(1, 20 // settings.steps)
         player.run(steps)
         ended = (_episodes(sim) - before) / (worlds * steps * settings.steps)
-        each = player.seconds_per_step(settings.seconds)
+        timed = step_seconds(player, settings.seconds)
         kernels = [k for k in sim.executor.program.step if isinstance(k, KernelSpec)]
         moved = sum(k.bytes_read + k.bytes_written for k in kernels) * worlds
         seen = sum(c.nbytes for c in sim.columns(Role.OBSERVATION).values())
         memory = sim.bytes_per_world * worlds
         faults = sim.errors()
     assert not faults, faults[0]
-    rates = worlds / each, worlds * case.agents / each
+    each = timed.graph
+    rates = worlds / each, worlds * case.agents / each, timed.public * 1e6, worlds / timed.public
     held = seen, seen / each / bandwidth.write, moved, moved / each / bandwidth.copy, memory / 1e9
     return TagRate(case.name, case.agents, worlds, each * 1e6, *rates, len(kernels) + 1, ended, *held)
 
@@ -282,12 +291,12 @@ def compile_all(cases: Iterable[Case], device: str, processes: int, console: Con
             console.print(f"compiled {done.result()} ({number} of {len(waiting)})")
 
 
-def against(rows: list[dict[str, Any]], cases: list[Case]) -> list[dict[str, Any]]:
-    """Published figures beside the measured ones, where there are any."""
+def against(rows: list[dict[str, Any]], cases: list[Case], figures: Published) -> list[dict[str, Any]]:
+    """Figures of WarpDrive beside the measured ones, where there are any."""
     found = []
     for case, row in zip(cases, rows, strict=True):
-        for source, figures in PUBLISHED.items():
-            published = figures.get((case.world, case.agents))
+        for source, rates in figures.items():
+            published = rates.get((case.world, case.agents))
             if published is not None and (
                 case.neighbours or case.agents == SWEEP_AGENTS
             ):  # a thousand players of the published one see one other
@@ -297,13 +306,14 @@ def against(rows: list[dict[str, Any]], cases: list[Case]) -> list[dict[str, Any
                         "source": source,
                         "published": published,
                         "times": row["world_steps_per_second"] / published,
+                        "times, step()": row["public_steps_per_second"] / published,
                     }
                 )
     return found
 
 
-def draw(results: dict[str, Any], folder: Path, hardware: str) -> None:
-    """The two sweeps as pictures, with the published figures as points."""
+def draw(results: dict[str, Any], folder: Path, hardware: str, figures: Published) -> None:
+    """The two sweeps as pictures, with the figures of WarpDrive as points."""
     for part, axis in (("sweep-worlds", "worlds"), ("sweep-agents", "agents")):
         rows = results.get(part)
         if not rows:
@@ -313,8 +323,11 @@ def draw(results: dict[str, Any], folder: Path, hardware: str) -> None:
             lines[f"worldloom, {world}"] = [
                 (row[axis], row["world_steps_per_second"]) for row in rows if row["case"].startswith(world)
             ]
-            for source, figures in PUBLISHED.items():
-                of_world = [(agents, rate) for (kind, agents), rate in figures.items() if kind == world]
+            lines[f"worldloom, {world}, Simulation.step"] = [
+                (row[axis], row["public_steps_per_second"]) for row in rows if row["case"].startswith(world)
+            ]
+            for source, rates in figures.items():
+                of_world = [(agents, rate) for (kind, agents), rate in rates.items() if kind == world]
                 points[f"{source}, {world}"] = (
                     of_world
                     if axis == "agents"
@@ -331,7 +344,7 @@ def draw(results: dict[str, Any], folder: Path, hardware: str) -> None:
 
 def main(settings: Settings) -> None:
     device, _ = resolve(settings.device)
-    console = Console()
+    console = make_console()
     bandwidth = measure_bandwidth(device)
     results: dict[str, Any] = {
         "machine": describe_machine(device),
@@ -341,6 +354,7 @@ def main(settings: Settings) -> None:
     results["write_bytes_per_second"] = bandwidth.write
     console.print(results["machine"])
     console.print(f"copy bandwidth {bandwidth.copy / 1e9:,.0f} GB/s, filling {bandwidth.write / 1e9:,.0f} GB/s")
+    figures = PUBLISHED | read_rates(settings.peers, "steps")
     plan = sweeps(settings)
     if settings.compilers > 1:
         compile_all((case for part in plan.values() for case, _ in part), device.alias, settings.compilers, console)
@@ -351,16 +365,17 @@ def main(settings: Settings) -> None:
             row = results[part][-1]
             console.print(
                 f"{row['case']}, {row['worlds']:,} worlds: {row['microseconds']:,.1f} us, "
-                f"{row['world_steps_per_second']:.3g} world steps/s"
+                f"{row['world_steps_per_second']:.3g} world steps/s; through Simulation.step "
+                f"{row['public_microseconds']:,.1f} us, {row['public_steps_per_second']:.3g}"
             )
             if settings.out is not None:
                 settings.out.write_text(json.dumps(results, indent=1))  # what is known so far, should time run out
         show(console, f"Tag: {part}", results[part], SHOWN)
     if "cases" in plan:
-        results["against"] = against(results["cases"], [case for case, _ in plan["cases"]])
-        show(console, f"Against published figures (of 2,000 worlds; here {settings.worlds:,})", results["against"])
+        results["against"] = against(results["cases"], [case for case, _ in plan["cases"]], figures)
+        show(console, f"Against WarpDrive (figures of 2,000 worlds; here {settings.worlds:,})", results["against"])
     if settings.plots is not None:
-        draw(results, settings.plots, results["machine"]["hardware"])
+        draw(results, settings.plots, results["machine"]["hardware"], figures)
     if settings.out is not None:
         settings.out.write_text(json.dumps(results, indent=1))
 

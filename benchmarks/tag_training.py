@@ -2,12 +2,14 @@
 
 python benchmarks/tag_training.py --device cuda:0 --out tag_training.json
 python benchmarks/tag_training.py --device cuda:0 --cases continuous-45 --precision bf16 --shared
+python benchmarks/tag_training.py --device cuda:0 --shared --peers warpdrive.json     # beside WarpDrive, same machine
 python benchmarks/tag_training.py --device cpu --worlds 8 --num-steps 4 --cases grid-5 --iterations 2 --rounds 1
 
 The settings are the published ones: 2,000 worlds, rollouts of 100 steps, one Adam step per rollout. On the grid,
 taggers and runner share a policy with two layers of 32 units. In continuous Tag each kind has one with two layers of
 256 units, and a player observes the ten nearest others, or all if there are fewer. 820 agents in 2,000 worlds of
-continuous Tag exceed the memory of the paper's GPU.
+continuous Tag exceed the memory of the paper's GPU. Published figures are those of WarpDrive's paper on an A100 (arXiv
+2108.13976); --peers adds what benchmarks/peers/warpdrive_tag.py measured.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from typing import Any, Literal
 
 import torch
 import tyro
-from rich.console import Console
-from run import describe_machine, show
+from peers.peer import Published, read_rates
+from run import describe_machine, make_console, show
 from tag import Case, continuous, grid
 
 from worldloom.core.base.device import resolve
@@ -31,24 +33,17 @@ from worldloom.learn import A2C, A2CConfig, Callback, PolicyConfig, PolicyGroup
 from worldloom.learn.training.progress import Progress
 from worldloom.learn.training.trainer import Trainer
 
-
-@dataclass(frozen=True)
-class Training:
-    """What to train in."""
-
-    case: Case
-    published: tuple[tuple[str, float], ...] = ()
-    """World steps per second of WarpDrive, by where they come from."""
-
-
-PAPER, MEASURED = "paper, A100", "WarpDrive 2.7.1, H200"
-TRAININGS = {
-    "grid-5": Training(grid(5), ((PAPER, 1.3e6), (MEASURED, 1.4e6))),
-    "grid-1000": Training(grid(1000), ((PAPER, 0.58e6),)),
-    "continuous-5": Training(continuous(5), ((PAPER, 0.57e6), (MEASURED, 0.43e6))),
-    "continuous-45": Training(continuous(45), ((PAPER, 0.15e6),)),
-    "continuous-820": Training(continuous(820)),
+CASES: dict[str, Case] = {
+    "grid-5": grid(5),
+    "grid-1000": grid(1000),
+    "continuous-5": continuous(5),
+    "continuous-45": continuous(45),
+    "continuous-820": continuous(820),
 }
+PUBLISHED: Published = {
+    "paper, A100": {("grid", 5): 1.3e6, ("grid", 1000): 5.8e5, ("continuous", 5): 5.7e5, ("continuous", 45): 1.5e5}
+}
+"""World steps per second of 2,000 worlds by source, then by the world and its agents."""
 
 
 @dataclass
@@ -57,9 +52,7 @@ class Settings:
 
     device: str = "auto"
     """Where to train: cpu, cuda:0, or auto."""
-    cases: tuple[Literal["grid-5", "grid-1000", "continuous-5", "continuous-45", "continuous-820"], ...] = tuple(
-        TRAININGS
-    )
+    cases: tuple[Literal["grid-5", "grid-1000", "continuous-5", "continuous-45", "continuous-820"], ...] = tuple(CASES)
     """What to train in."""
     worlds: int = 2000
     """Worlds of the batch."""
@@ -75,6 +68,8 @@ class Settings:
     """Iterations of each round."""
     rounds: int = 3
     """Rounds, of which the median counts."""
+    peers: Path | None = None
+    """Figures of benchmarks/peers/warpdrive_tag.py (JSON), shown beside the published ones."""
     out: Path | None = None
     """A file for the figures as JSON."""
 
@@ -126,9 +121,9 @@ class Shares(Callback):
         self.last = progress.shares
 
 
-def make_trainer(training: Training, settings: Settings, device: str) -> A2C:
+def make_trainer(case: Case, settings: Settings, device: str) -> A2C:
     """The trainer of one case: published discount, step sizes, weights and norms."""
-    on_grid = training.case.world == "grid"
+    on_grid = case.world == "grid"
     config = A2CConfig(
         num_envs=settings.worlds,
         num_steps=settings.num_steps,
@@ -148,7 +143,7 @@ def make_trainer(training: Training, settings: Settings, device: str) -> A2C:
         if on_grid
         else {"tagger": PolicyGroup("Tagger"), "runner": PolicyGroup("Runner")}
     )
-    return A2C(training.case.definition(), config, policy_groups=policy_groups)
+    return A2C(case.definition(), config, policy_groups=policy_groups)
 
 
 def learn(trainer: A2C, iterations: int, callback: Callback) -> float:
@@ -173,13 +168,13 @@ def _gigabytes(device: torch.device) -> float:
 
 def measure(name: str, settings: Settings, device: str) -> TrainingRate:
     """Train for two iterations, then time the rounds."""
-    training, shares = TRAININGS[name], Shares()
+    case, shares = CASES[name], Shares()
     start = time.perf_counter()
-    trainer = make_trainer(training, settings, device)
+    trainer = make_trainer(case, settings, device)
     learn(trainer, 2, shares)
     first = time.perf_counter() - start
     rate = statistics.median(learn(trainer, settings.iterations, shares) for _ in range(settings.rounds))
-    steps, worlds, agents = trainer.config.num_steps, trainer.config.num_envs, training.case.agents
+    steps, worlds, agents = trainer.config.num_steps, trainer.config.num_envs, case.agents
     used = _gigabytes(trainer.device)
     each = steps * worlds / rate
     found = TrainingRate(
@@ -201,7 +196,7 @@ def measure(name: str, settings: Settings, device: str) -> TrainingRate:
 
 def main(settings: Settings) -> None:
     device, _ = resolve(settings.device)
-    console = Console()
+    console, figures = make_console(), PUBLISHED | read_rates(settings.peers, "training")
     results: dict[str, Any] = {
         "machine": describe_machine(device),
         "device": device.alias,
@@ -215,15 +210,10 @@ def main(settings: Settings) -> None:
         row = measure(name, settings, device.alias)
         results["training"].append(asdict(row))
         console.print(f"{name}: {row.world_steps_per_second:.3g} world steps/s, {row.gigabytes:.1f} GB")
-        for source, published in TRAININGS[name].published:
-            results["against"].append(
-                {
-                    "case": name,
-                    "source": source,
-                    "published": published,
-                    "times": row.world_steps_per_second / published,
-                }
-            )
+        key = CASES[name].world, CASES[name].agents
+        for source, published in ((source, rates[key]) for source, rates in figures.items() if key in rates):
+            times = row.world_steps_per_second / published
+            results["against"].append({"case": name, "source": source, "published": published, "times": times})
         if settings.out is not None:
             settings.out.write_text(
                 json.dumps(results, indent=1)
@@ -233,7 +223,7 @@ def main(settings: Settings) -> None:
             torch.cuda.empty_cache()
     show(console, f"A2C on Tag, {settings.worlds:,} worlds, {settings.precision}", results["training"], SHOWN)
     if results["against"]:
-        show(console, f"Against published figures (of 2,000 worlds; here {settings.worlds:,})", results["against"])
+        show(console, f"Against WarpDrive (figures of 2,000 worlds; here {settings.worlds:,})", results["against"])
 
 
 if __name__ == "__main__":

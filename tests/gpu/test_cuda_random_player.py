@@ -1,4 +1,4 @@
-"""The random actions of the benchmarks: a graph of several steps on the GPU plays as one on the CPU."""
+"""Random actions of the benchmarks: a graph of several steps on a GPU plays as one on the CPU, and as public steps."""
 
 import sys
 from pathlib import Path
@@ -7,6 +7,15 @@ import worldloom as wl
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from random_player import RandomPlayer
+
+
+def test_the_public_step_on_the_gpu_plays_as_the_graph() -> None:
+    in_graph, public = (wl.Simulation("FrozenLake-v1", 50, "cuda:0", seed=5) for _ in range(2))
+    RandomPlayer(in_graph, 4).run(10)
+    RandomPlayer(public, 4).step_publicly(40)
+    for table in in_graph.tables.values():
+        for column in table:
+            assert (column.numpy() == public.tables[table.name][column.field.name].numpy()).all(), column.name
 
 
 def test_a_player_on_the_gpu_plays_as_on_the_cpu() -> None:
