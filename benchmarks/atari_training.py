@@ -172,12 +172,13 @@ class Race(Callback):
         if self.found["reached"] is not None:  # what was under way when it ended
             return
         reached = not self.settings.judge_every and games >= ENOUGH and score >= self.target
+        counted = score  # the score that counts: of new games where they are played, else of the training
         if (
             self.settings.judge_every
             and seconds >= self._next_judgement
             and rewards_of(trainer) >= self.settings.judge_from
         ):
-            reached, seconds, score = self._judge(trainer, seconds)
+            reached, seconds, counted = self._judge(trainer, seconds)
         over = seconds >= self.settings.seconds
         ends = reached or over or progress.steps >= progress.total_steps
         if seconds >= self._next_point or ends:
@@ -199,7 +200,7 @@ class Race(Callback):
                 "reached": reached,
                 "seconds": seconds,
                 "frames": trainer.steps * FRAMES,
-                "score": score if math.isfinite(score) else None,
+                "score": counted if math.isfinite(counted) else None,
             }
             trainer.stop()
         if seconds >= self._next_line or ends:
@@ -333,25 +334,27 @@ def train(name: str, settings: Settings, device: str) -> dict[str, Any]:
 
 
 def draw(found: dict[str, Any], target: Path) -> None:
-    """Plot the score over time."""
+    """Plot the score over time: of the games that ended in the training as a line, of evaluations as points."""
     figure = new_figure("the picture", 7.0, 4.5)
     panel = figure.add_subplot()
     points = [(row["seconds"], row["score"]) for row in found["curve"] if row["score"] is not None]
     if points:
-        panel.plot(*zip(*points, strict=True))
+        panel.plot(*zip(*points, strict=True), label=f"training, last {ENOUGH} games")
     if found["judged"]:
         panel.plot(
             [row["seconds"] for row in found["judged"]],
             [row["score"] for row in found["judged"]],
             marker="o",
             linestyle="none",
+            label="evaluation, new games",
         )
-    panel.axhline(found["target"], color="0.6", linestyle="--")
+    panel.axhline(found["target"], color="0.6", linestyle="--", label="target")
     panel.set(
         title=f"{found['game']} with {found['algorithm']}",
         xlabel="seconds",
-        ylabel=f"mean score of the last {ENOUGH} games",
+        ylabel="mean score",
     )
+    panel.legend()
     panel.grid(alpha=0.3)
     save_figure(figure, target)
 

@@ -41,6 +41,9 @@ def test_a_training_leaves_its_curve_and_its_weights(tmp_path, judged):
     assert (
         found["reached"] is judged and bool(found["judged"]) is judged
     )  # a game ended, and its score of 0 or more is enough
+    assert all(
+        point["games"] > 0 for point in found["curve"] if point["score"] is not None
+    )  # scores of evaluations are not part of the curve
     assert all((tmp_path / f"breakout-vtrace.{ending}").is_file() for ending in ("png", "safetensors"))
 
 
@@ -61,3 +64,5 @@ def test_every_part_is_measured(tmp_path):
     found = json.loads((tmp_path / "split.json").read_text())
     assert [row["part"] for row in found["rates"]] == parts and not found["failed"]
     assert all(row["frames_per_second"] > 0.0 for row in found["rates"])
+    emulation = found["rates"][0]
+    assert emulation["public_frames_per_second"] > 0.0 and emulation["env_frames_per_second"] > 0.0
