@@ -10,6 +10,7 @@ import warp as wp
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import economy
+import random_steps
 import step_rate
 import tag
 import tag_training
@@ -21,6 +22,13 @@ def test_cartpole_through_both_interfaces() -> None:
     assert row.handed_in == pytest.approx(4e6 / row.microseconds_handed_in)
     assert row.env == pytest.approx(4e6 / row.microseconds_env)
     assert row.random is None  # a graph of several steps, measured on a GPU only
+
+
+def test_any_world_in_a_graph_and_through_both_interfaces() -> None:
+    settings = random_steps.Settings("cpu", seconds=0.02, steps=3)
+    row = random_steps.measure("CartPole-v1", 4, settings, "cpu", bandwidth=1e9)
+    assert row.graph > 0.0 and row.step > 0.0 and row.env is not None and row.env > 0.0
+    assert row.limit == pytest.approx(4 * 1e-3 * 72, rel=0.5)  # about 72 bytes per world and step on the CPU
 
 
 @pytest.mark.usefixtures("quick_compilation")
