@@ -212,6 +212,10 @@ PRINTED = {
         r"^[1-9]\d* episodes, [1-9]\d* steps on average\n900 time steps, at least [1-9]\d* of each environment\n"
         r"environments \[0 1 2 3\] elapsed steps \[1 1 1 1\]$"
     ),
+    "copy_environments": (
+        r"^mean speed after one step: 0\.\d\d m/s, with twice the force 0\.\d\d m/s\n"
+        r"the pickle of [\d,]+ bytes continued with the same bits$"
+    ),
     "jax_scan": (r"^always left: 2\d{4} falls .*\nlean on the angle: \d{1,3} falls in 200 steps of 1000 worlds$"),
 }
 """What each example prints, as a pattern."""

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,7 +45,21 @@ def test_daemon_threads_are_not_waited_for():
     assert run(THREAD.format(daemon=True)).stdout == "outputexit handler\n"
 
 
-def test_a_closed_standard_output_keeps_the_exit_code():
-    program = "import sys; sys.stdout.close()\n" + "from worldloom.cli import entry_point; entry_point.exit_quickly(3)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 3
+def exit_with(code, redirection):
+    """The result of a program that prints and exits, with its output redirected by the shell; buffered."""
+    program = f"print('text'); from worldloom.cli import entry_point; entry_point.exit_quickly({code})"
+    command = f'set -o pipefail; PYTHONUNBUFFERED= "$0" -c "$1" {redirection}'
+    return subprocess.run(["bash", "-c", command, sys.executable, program], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", ">&- 2>&-", "| true"])
+def test_closed_output_keeps_the_exit_code(redirection):
+    done = exit_with(3, redirection)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written_is_an_error():
+    done = exit_with(0, "> /dev/full")
+    assert done.returncode == 2
+    assert "the output cannot be written (No space left on device)" in done.stderr

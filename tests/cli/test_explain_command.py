@@ -27,7 +27,7 @@ def test_explains_as_json_and_compiles_nothing(worldloom, planted):
         "reason",
         "threads",
     }
-    assert keys | {"stages", "waits", "whose"} == set(report["kernels"][0])
+    assert keys | {"coalesced", "stages", "waits", "whose"} == set(report["kernels"][0])
     assert report["bytes_fused"] <= report["bytes_unfused"]
     assert "compiling" not in err
 

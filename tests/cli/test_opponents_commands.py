@@ -109,3 +109,9 @@ def test_several_runs_need_cross_play(worldloom, tag_run):
     assert code != 0 and "several runs need --cross-play" in err
     code, _, err = worldloom("eval", tag_run, "--side", "Runner")
     assert code != 0 and "--side need --cross-play" in err
+
+
+def test_settings_of_a_pool_need_past_selves(worldloom):
+    code, _, err = worldloom("train", "CartPole-v1", "--pool.size", "3")
+    assert code == 2
+    assert "settings of a pool have no effect without past selves: add --self-play POLICY" in err

@@ -293,7 +293,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(worldloom, without_curves, tmp
         (["Acrobot-v1"], "Acrobot-v1 is another world than that of the run, which is CartPole-v1"),
         (["--config", "force=5.0"], "--config {'force': 5.0} does not fit the run in"),
         (["--frozen", "Cart"], "--frozen ('Cart',) does not fit the run"),
-        ([], "has taken its 512 steps: give more --total-steps"),
+        ([], "has taken 512 steps: give more --total-steps"),
     ],
 )
 def test_a_run_keeps_its_settings(worldloom, trained, arguments, sentence):

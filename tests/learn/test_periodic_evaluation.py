@@ -14,6 +14,7 @@ from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.run_folder import RunFolder, read_metrics
 from worldloom.learn.runs.run_recorder import RunRecorder
+from worldloom.learn.training import periodic_evaluation
 from worldloom.learn.training.callbacks import Callback
 
 SMALL = {"num_envs": 8, "device": "cpu", "policy": PolicyConfig(hidden=(16,), normalize_observations=True)}
@@ -79,6 +80,16 @@ def test_worlds_seed_and_sampling_of_an_evaluation():
     assert evaluated(eval_worlds=2)[1] == 2
     assert evaluated(eval_seed=7)[0] != score
     assert evaluated(eval_stochastic=True)[0] != score
+
+
+def test_an_evaluation_has_no_more_worlds_than_episodes(monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        periodic_evaluation, "Simulation", lambda *args, **kw: made.append(args[1]) or Simulation(*args, **kw)
+    )
+    config = PPOConfig(**{**SMALL, "num_steps": 4, "total_steps": 32}, eval_every=32, eval_episodes=3, eval_worlds=1000)
+    PPO(CLOCK, config).learn()
+    assert made == [3]
 
 
 def test_an_endless_world_is_cut_off_and_configured_as_in_training():

@@ -149,7 +149,7 @@ def test_a_training_goes_on(tmp_path):
     run_training(request)
     with pytest.raises(InputError, match="already holds a run: give --resume"):
         run_training(request)
-    with pytest.raises(InputError, match="has taken its 96 steps: give more --total-steps"):
+    with pytest.raises(InputError, match="has taken 96 steps: give more --total-steps"):
         run_training(replace(request, resume="yes"))
     seen = Seen()
     outcome = run_training(replace(request, resume="yes", config=replace(SMALL.config, total_steps=160)), [seen])

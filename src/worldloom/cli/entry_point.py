@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
 from typing import NoReturn
 
 from worldloom.cli.main import main
+from worldloom.terminal.console import print_error
 
 
 def run() -> NoReturn:
@@ -20,15 +22,29 @@ def exit_quickly(code: int) -> NoReturn:
     """Exit after the exit handlers and the output, but without the interpreter's teardown.
 
     With PyTorch and Warp the teardown takes a second. The operating system frees the same memory at once. Where other
-    threads still run, or the output cannot be written, the process exits as usual.
+    threads still run, the process exits as usual.
     """
     current = threading.current_thread()
     if all(thread is current or thread.daemon for thread in threading.enumerate()):
         atexit._run_exitfuncs()
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except (OSError, ValueError):
-            sys.exit(code)
-        os._exit(code)
+        os._exit(flush_output(code))
     sys.exit(code)
+
+
+def flush_output(code: int) -> int:
+    """Write what is left of the output, and return the exit code: ``code``, or 2 where the output cannot be written.
+
+    A stream may be closed, and the reader of a pipe may have gone: neither is a fault of the command.
+    """
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (BrokenPipeError, ValueError):
+        pass
+    except OSError as error:
+        print_error(f"the output cannot be written ({error.strerror}): free space, or redirect it elsewhere")
+        code = code or 2
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    return code

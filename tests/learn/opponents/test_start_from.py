@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from worldloom.core.base.errors import InputError
+from worldloom.learn.algorithms.dqn import DQNConfig
 from worldloom.learn.algorithms.ppo import PPOConfig
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.runs.checkpoint_files import load_checkpoint
@@ -75,12 +76,43 @@ def test_a_run_resumes_without_the_run_that_it_started_from(earlier: Path, tmp_p
         assert torch.equal(tensor, parts[name]), name
 
 
+def test_a_run_without_a_checkpoint_starts_again_from_the_run(earlier: Path, tmp_path: Path) -> None:
+    request = replace(REQUEST, start_from=str(earlier), run_dir=tmp_path / "run")
+    run_training(request)
+    shutil.rmtree(tmp_path / "run" / CHECKPOINTS)
+    first = FirstTensors()
+    run_training(replace(request, resume="yes"), [first])
+    saved = tensors_of(earlier)
+    assert all(torch.equal(first.tensors[name], saved[name]) for name in saved if "/policy/" in name)
+    shutil.rmtree(tmp_path / "run" / CHECKPOINTS)
+    shutil.rmtree(earlier)
+    with pytest.raises(InputError, match="earlier"):
+        run_training(replace(request, resume="yes"))
+
+
+def test_frozen_policies_are_those_of_the_run(earlier: Path, tmp_path: Path) -> None:
+    request = replace(REQUEST, start_from=str(earlier), frozen=("Defender",), run_dir=tmp_path / "run")
+    run_training(request)
+    resumed = replace(request, config=replace(CONFIG, total_steps=64), resume="yes")
+    run_training(resumed)
+    saved, last = tensors_of(earlier), tensors_of(tmp_path / "run")
+    names = [name for name in saved if name.startswith("Defender/policy/")]
+    assert names and all(torch.equal(saved[name], last[name]) for name in names if "normalizer" not in name)
+
+
 def test_another_network_is_refused(earlier: Path, tmp_path: Path) -> None:
     config = replace(CONFIG, policy=replace(POLICY, hidden=(9,)))
     request = replace(REQUEST, config=config, start_from=str(earlier), run_dir=tmp_path / "run")
-    with pytest.raises(InputError, match=r"cannot start from policy 'Attacker' of .*other settings"):
+    with pytest.raises(InputError, match=r"cannot start from .*--policy.hidden is \(8,\), not \(9,\)"):
         run_training(request)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_policy_of_another_algorithm_is_refused(tmp_path: Path) -> None:
+    config = DQNConfig(num_envs=4, total_steps=32, learning_starts=8, device="cpu", policy=POLICY)
+    run_training(TrainingRequest(REQUEST.env, "dqn", config, run_dir=tmp_path / "dqn"))
+    with pytest.raises(InputError, match="trained by dqn, and this training needs one trained by ppo"):
+        run_training(replace(REQUEST, start_from=str(tmp_path / "dqn"), run_dir=tmp_path / "run"))
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:

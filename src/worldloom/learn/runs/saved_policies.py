@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ from worldloom.learn.agents.policy_groups import POLICY_NAME
 from worldloom.learn.config.json_files import short_repr
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.config.serialization import settings_from_dict
-from worldloom.learn.opponents.saved_policy import SavedPolicy
+from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.opponents.saved_policy import Q_LEARNING, SavedPolicy
 from worldloom.learn.runs.checkpoint_files import CHECKPOINT_NAME, load_checkpoint, unshared, write_checkpoint
 from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
 from worldloom.learn.runs.run_folder import CHECKPOINTS, OPPONENTS, holds_run, read_config
@@ -121,21 +122,33 @@ def load_opponents(request: TrainingRequest, copied_to: Path | None) -> dict[str
 
 
 def load_starts(request: TrainingRequest) -> dict[str, SavedPolicy]:
-    """The policies of ``request.start_from`` with which trained policies start, by policy."""
+    """The policies of ``request.start_from`` with which all but the opponents start, by policy."""
     if not request.start_from:
         return {}
     source, starts = parse_source(request.start_from), {}
     for name in request.agents_by_policy():
-        if name in request.frozen or name in request.opponents:
+        if name in request.opponents:
             continue
         saved, own = load_policy(source.run, source.policy, source.checkpoint, default=name), request.config_of(name)
-        if (saved.config, saved.action_masks) != (own.policy, own.action_masks):
-            raise InputError(
-                f"policy '{name}' cannot start from policy '{saved.name}' of {saved.source}, whose network has other "
-                "settings: give the same --policy settings and action masks as that run"
-            )
+        if (saved.algorithm == Q_LEARNING) == (request.algorithm == Q_LEARNING):
+            _require_same_network(name, saved, own)
         starts[name] = saved
     return starts
+
+
+def _require_same_network(name: str, saved: SavedPolicy, own: TrainConfig) -> None:
+    """InputError unless ``saved`` has the network and the action masks of the settings ``own``."""
+    values = [
+        (f"--policy.{field.name.replace('_', '-')}", getattr(saved.config, field.name), getattr(own.policy, field.name))
+        for field in fields(PolicyConfig)
+    ]
+    values.append(("--action-masks", saved.action_masks, own.action_masks))
+    for setting, theirs, ours in values:
+        if theirs != ours:
+            raise InputError(
+                f"policy '{name}' cannot start from policy '{saved.name}' of {saved.source}, "
+                f"whose {setting} is {theirs}, not {ours}: give the settings of its network"
+            )
 
 
 def save_copy(folder: Path, name: str, policy: SavedPolicy) -> None:

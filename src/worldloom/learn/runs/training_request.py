@@ -106,6 +106,8 @@ class TrainingRequest:
             )
         if self.keep < 1:
             raise InputError(f"keep must be 1 checkpoint or more, not {short_repr(self.keep)}")
+        if self.pool != OpponentPool() and not self.self_play:
+            raise InputError("settings of a pool have no effect without past selves: add --self-play POLICY")
         if self.stop_at is not None and not -math.inf < self.stop_at < math.inf:
             raise InputError(f"stop_at must be a finite return, not {short_repr(self.stop_at)}")
 

@@ -26,9 +26,17 @@ from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.distributed.ranks import Ranks, join_process_group, launch_id, leave_process_group
 from worldloom.learn.opponents.saved_policy import SavedPolicy
 from worldloom.learn.runs.checkpoint_files import load_checkpoint
+from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.compile_ahead import NATIVE, ROLLOUT, compile_ahead
 from worldloom.learn.runs.known_worlds import remember_world
-from worldloom.learn.runs.run_folder import RunFolder, default_folder, holds_run, last_default_folder, launched_by
+from worldloom.learn.runs.run_folder import (
+    CHECKPOINTS,
+    RunFolder,
+    default_folder,
+    holds_run,
+    last_default_folder,
+    launched_by,
+)
 from worldloom.learn.runs.run_recorder import RunRecorder
 from worldloom.learn.runs.saved_policies import load_opponents, load_starts, save_copy
 from worldloom.learn.runs.training_request import (
@@ -113,9 +121,10 @@ def _train(
 ) -> TrainingResult:
     world, trainer_class = find(request.env), algorithm(request.algorithm)[0]
     path, resumes = _choose_folder(request, world) if ranks.is_leader else (None, False)
-    resumed_path = _broadcast_object(path if resumes else None, ranks)
+    begins = ranks.is_leader and _begins(request, path if resumes else None)
+    resumed_path, begins = _broadcast_object((path if resumes else None, begins), ranks)
     opponents = load_opponents(request, resumed_path)
-    saved = opponents | (load_starts(request) if resumed_path is None else {})
+    saved = opponents | (load_starts(request) if begins else {})
     on_cpu = resolve(config.device)[0].is_cpu
     if on_cpu:
         compile_ahead(ROLLOUT.get(request.algorithm, ()))
@@ -147,7 +156,7 @@ def _train(
             _load(trainer, checkpoint)
         if request.resume == "yes" and trainer.steps >= config.total_steps:
             raise InputError(
-                f"the run in {path} has taken its {config.total_steps:,} steps: give more --total-steps to continue"
+                f"the run in {path} has taken {trainer.steps:,} steps: give more --total-steps to continue"
             )
         if folder is not None:
             for name, opponent in () if resumes else opponents.items():
@@ -226,6 +235,13 @@ def _choose_folder(request: TrainingRequest, world: Definition) -> tuple[Path | 
     if request.resume == "no" and exists and not restarted:
         raise InputError(f"{path} already holds a run: give --resume to continue it, or another --run-dir")
     return path, exists
+
+
+def _begins(request: TrainingRequest, resumed: Path | None) -> bool:
+    """Whether policies start as ``start_from`` says: no checkpoint of the run to be ``resumed`` has later ones."""
+    if not request.start_from or resumed is None:
+        return True
+    return Checkpoints(resumed / CHECKPOINTS).find_resumable()[0] is None
 
 
 def _open(request: TrainingRequest, world: Definition, path: Path | None, resumes: bool) -> RunFolder:

@@ -53,7 +53,7 @@ class PeriodicEvaluation:
         self, training: Simulation, policies: Mapping[str, TrainedPolicy], trained: set[str], config: TrainConfig
     ) -> None:
         self.policies, self.trained, self.config = policies, trained, config
-        worlds = config.eval_worlds or num_worlds_for(config.eval_episodes)
+        worlds = min(config.eval_worlds or num_worlds_for(config.eval_episodes), config.eval_episodes)
         self.simulation = Simulation(
             training.definition, worlds, training.device.alias, seed=config.eval_seed, exact=training.exact
         )
