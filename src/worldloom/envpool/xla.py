@@ -6,7 +6,6 @@ worlds that stay on a GPU, ``worldloom.make(...).xla()`` copies within the devic
 
 from __future__ import annotations
 
-import inspect
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from worldloom.envpool.actions import SINGLE_ACTION, ActionConverter
 from worldloom.envpool.async_engine import AsyncEngine
 from worldloom.envpool.state import State
 from worldloom.envpool.sync_engine import SyncEngine
+from worldloom.vector.adapters.jax_call import make_jax_call
 
 try:
     import jax
@@ -149,21 +149,6 @@ def _make_callable(
         for target, result in zip(arrays[len(inputs) :], results or (), strict=True):
             target.assign(result)
 
-    types = {"handle": wp.array(dtype=wp.int32)}
-    types |= {f"input_{k}": wp.array(dtype=wp.dtype_from_numpy(b.dtype)) for k, b in enumerate(inputs)}
-    types |= {f"output_{k}": wp.array(dtype=wp.dtype_from_numpy(b.dtype)) for k, b in enumerate(outputs)}
-    parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=t) for n, t in types.items()]
-    call.__qualname__ = name
-    call.__annotations__ = types
-    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    jax_function: Callable[..., Any] = wp.jax_callable(
-        call,
-        num_outputs=1 + len(outputs),
-        in_out_argnames=["handle"],
-        output_dims={f"output_{k}": buffer.size for k, buffer in enumerate(outputs)},
-        graph_mode=wp.JaxCallableGraphMode.NONE,
-        vmap_method=None,
-        module_preload_mode=wp.JaxModulePreloadMode.NONE,
-        has_side_effect=True,
-    )
-    return jax_function
+    numbers = [wp.dtype_from_numpy(buffer.dtype) for buffer in inputs]
+    results = [(wp.dtype_from_numpy(buffer.dtype), buffer.size) for buffer in outputs]
+    return make_jax_call(call, name, numbers, results)

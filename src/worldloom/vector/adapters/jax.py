@@ -8,7 +8,6 @@ without a device synchronization.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +21,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.dtypes import scalar_of
 from worldloom.core.runtime.column import Column
 from worldloom.core.schedule.table_views import FINAL
+from worldloom.vector.adapters.jax_call import make_jax_call
 from worldloom.vector.checks import StepResult, check_action_keys
 from worldloom.vector.env_layout import EnvComponent, combine_values
 from worldloom.vector.world_batch import WorldBatch
@@ -238,26 +238,9 @@ class JaxBridge:
             bridge.run(handle, arrays, steps, returns_results)
 
         inputs, outputs = self._call_buffers(steps, returns_results)
-        types = {"handle": wp.array(dtype=wp.int32)}
-        types |= {f"given_{k}": wp.array(dtype=buffer.memory.dtype) for k, buffer in enumerate(inputs)}
-        types |= {f"shown_{k}": wp.array(dtype=buffer.memory.dtype) for k, buffer in enumerate(outputs)}
-        parameters = [
-            inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=t) for n, t in types.items()
-        ]
-        call.__qualname__ = f"worldloom_{name}"
-        call.__annotations__ = types
-        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        jax_function: Callable[..., Any] = wp.jax_callable(
-            call,
-            num_outputs=1 + len(outputs),
-            in_out_argnames=["handle"],
-            output_dims={f"shown_{k}": buffer.size for k, buffer in enumerate(outputs)},
-            graph_mode=wp.JaxCallableGraphMode.NONE,  # a step is a recorded graph already
-            vmap_method=None,
-            module_preload_mode=wp.JaxModulePreloadMode.NONE,
-            has_side_effect=True,
-        )
-        return jax_function
+        numbers = [buffer.memory.dtype for buffer in inputs]
+        results = [(buffer.memory.dtype, buffer.size) for buffer in outputs]
+        return make_jax_call(call, f"worldloom_{name}", numbers, results)
 
     def _component_buffers(self, components: list[EnvComponent], prefix: str = "") -> list[_ColumnBuffer]:
         tables = self.batch.simulation.tables
