@@ -186,7 +186,7 @@ def _run_jobs(
         try:
             group.reset(job.rows) if job.actions is None else group.step(job.actions, job.rows)
             done.put((job, group.read(job.rows)))
-        except Exception as error:
+        except Exception as error:  # recv raises it
             done.put((job, error))
 
 

@@ -66,7 +66,7 @@ class Train:
     a checkpoint and one of several policies. It is copied into the run's folder. May be repeated."""
     start_from: Annotated[str, tyro.conf.arg(metavar="RUN")] = ""
     """Start with the policies of an earlier run of this world instead of random ones, such as runs/tag-1; RUN:best and
-    RUN:POLICY name a checkpoint and one of several policies. The optimizer starts anew."""
+    RUN:POLICY name a checkpoint and one of several policies. The optimizer has a new state."""
     self_play: str = ""
     """Comma-separated names of policies with a pool of past selves, which act in a part of the worlds."""
     pool: OpponentPool = field(default_factory=OpponentPool)

@@ -23,7 +23,7 @@ MAX_SHARED_THREADS = 2 * WARP_SIZE
 """The same where several threads share a row. With more, most threads would be idle in the other stages."""
 MIN_ROWS_BESIDE_SHARED = WARP_SIZE // 4
 """Rows per world that some stage with a thread per row needs beside stages whose rows several threads share. With
-fewer, nearly all of the warp is idle in it: Hanabi's rules, one thread per game, took seven times as long."""
+fewer, as in Hanabi, whose rules have one thread per game, nearly all of the warp is idle in it."""
 
 
 def fuse_stages(parts: Iterable[FusedEntry], threads_of: Callable[[KernelGroup], int]) -> list[list[FusedEntry]]:

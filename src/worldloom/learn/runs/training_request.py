@@ -77,8 +77,8 @@ class TrainingRequest:
         run_dir: The run's folder; None for the next free one in ``runs/``.
         resume: Whether the folder must hold a run to continue (yes), must not (no), or may (auto).
         video: Whether the command line records a video at the end.
-        start_from: A run of the same world with whose policies the trained ones start, as in ``opponents``; empty for
-            random ones.
+        start_from: A run of the same world with whose policies all but the opponents start, named as in
+            ``opponents``; empty for random ones.
     """
 
     env: str
