@@ -269,6 +269,8 @@ class _Warp:
                 return Slot if operator == "collect" else Slot.store
             if operator == "view":
                 return lambda column, row: column.values[int(row)]
+            if operator == "fill":
+                return _fill
             return _put if operator in ("put", "stream") else _get
 
         return stand_in
@@ -308,6 +310,11 @@ def _get(column: Memory, row: Any, size: Any = 1, place: Any = 0) -> Any:
 def _put(column: Memory, row: Any, *rest: Any) -> None:
     size, place = rest[:-1] or (1, 0)
     column[np.unravel_index(int(row) * int(size) + int(place), column.shape)] = rest[-1]
+
+
+def _fill(column: Memory, row: Any, size: Any, place: Any, count: Any, value: Any) -> None:
+    for element in range(int(place), int(place) + int(count)):
+        _put(column, row, size, element, value)
 
 
 class _WholeDivision(ast.NodeTransformer):

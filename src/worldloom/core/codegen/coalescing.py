@@ -2,7 +2,7 @@
 
 A thread that writes the elements of its row in a loop stores 4 bytes at a time, and the addresses of the threads of a
 warp are a row apart, so that a store occupies 32 sectors of 32 bytes. Where a kernel overwrites an array, its threads
-collect their rows in shared memory. Every warp then stores its rows one after the other, 128 adjacent bytes at a time.
+collect their rows in shared memory. Every warp then stores its rows together, with adjacent addresses.
 
 The systems are unchanged. They get an array whose data pointer is that of the thread's own slot in shared memory, less
 the offset of its row, so that the address of an element of the own row lies in the slot.
@@ -10,6 +10,7 @@ the offset of its row, so that the address of an element of the own row lies in 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -36,7 +37,11 @@ RESERVED_BYTES = 4
 """Shared memory per thread that Warp declares in every kernel."""
 BLOCKS = (128, 64, WARP_SIZE)
 """Threads per block, the preferred number first. Fewer threads have more shared memory each."""
+MAX_BANK_CONFLICTS = 4
+"""More would cost more than rows that are stored one by one."""
 _WORD = 4
+_WIDE_BYTES = 16
+"""The widest piece of memory that a thread stores at once."""
 _PIECES = {_WORD: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
 """Types of 4, 2 and 1 bytes in which rows are copied."""
 
@@ -134,10 +139,23 @@ def _row_bytes(array: Field) -> int:
 
 
 def _slot_bytes(array: Field) -> int:
-    """Bytes of a thread's slot in shared memory: an odd number of words, so that slots begin in different banks."""
+    """Bytes of a thread's slot in shared memory.
+
+    Slots without gaps are stored as one piece of memory. Where many of them would begin in the same bank, a slot is an
+    odd number of words instead.
+    """
+    row_bytes = _row_bytes(array)
+    if _bank_conflicts(row_bytes) <= MAX_BANK_CONFLICTS:
+        return row_bytes
     word = max(_WORD, alignment(array.dtype), int(wp.types.type_size_in_bytes(scalar_of(array.dtype))))
-    words = -(-_row_bytes(array) // word)
+    words = -(-row_bytes // word)
     return (words | 1) * word
+
+
+def _bank_conflicts(slot: int) -> int:
+    """How many words of the same bank a warp accesses at one position in slots of so many bytes."""
+    words = {lane * slot // _WORD for lane in range(WARP_SIZE)}
+    return max(Counter(word % WARP_SIZE for word in words).values())
 
 
 def _block(arrays: Iterable[Field], width: int) -> int:
@@ -185,17 +203,19 @@ def definitions(column: ColumnKey, array: Field, block: int, types: dict[str, ob
 
 
 def _store_snippet(array: Field, slot: int) -> str:
-    """Store the written rows of a warp, each with all threads that take part.
+    """Store the written rows of a warp: as one piece of memory where they are adjacent, else one after the other.
 
     The threads that take part are those that have arrived, so that the result does not depend on which have. Usually
-    it is the whole warp, for which the loop has a constant step.
+    it is the whole warp, for which the loop over a row has a constant step.
     """
     size = row_size(array)
+    adjacent = _store_adjacent(array, slot) if slot == _row_bytes(array) else ""
     return (
         "const unsigned int all = __activemask(); unsigned int left = __ballot_sync(all, written);"
         f" const int lane = threadIdx.x % {WARP_SIZE}, count = __popc(all), rank = __popc(all & ((1u << lane) - 1u));"
         f" auto own = reinterpret_cast<const unsigned char*>(rows.data + (size_t)row * {size});"
         " __syncwarp(all);"
+        f"{adjacent}"
         " for (; left; left &= left - 1u) {"
         " const int owner = __ffs(left) - 1;"
         f" auto to = reinterpret_cast<unsigned char*>(column.data + (size_t)__shfl_sync(all, row, owner) * {size});"
@@ -204,6 +224,20 @@ def _store_snippet(array: Field, slot: int) -> str:
         f" else {{ {_copy_row(array, 'rank', 'count')} }}"
         " }"
         " __syncwarp(all);"
+    )
+
+
+def _store_adjacent(array: Field, slot: int) -> str:
+    """Store all rows of a warp in pieces of 16 bytes, if each thread has the row after that of the thread before."""
+    pieces = WARP_SIZE * slot // _WIDE_BYTES
+    return (
+        f" if (left == {2**WARP_SIZE - 1}u) {{"
+        f" const int first = __shfl_sync(all, row, 0);"
+        f" auto to = reinterpret_cast<uint4*>(column.data + (size_t)first * {row_size(array)});"
+        f" if (__all_sync(all, row == first + lane) && reinterpret_cast<size_t>(to) % {_WIDE_BYTES} == 0) {{"
+        f" auto from = reinterpret_cast<const uint4*>(own - lane * {slot});"
+        f" for (int i = lane; i < {pieces}; i += {WARP_SIZE}) to[i] = from[i];"
+        " left = 0u; } }"
     )
 
 

@@ -16,6 +16,7 @@ from worldloom.core.frontend.helper import Helper
 from worldloom.core.frontend.race_checks import refuse_races, refuse_stale_grids, self_accumulated_components
 from worldloom.core.frontend.shared_loop import auto_threads
 from worldloom.core.frontend.targets.accessors import type_code
+from worldloom.core.frontend.targets.fills import fold_fills
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
 from worldloom.core.frontend.targets.kernel_names import register_name
 from worldloom.core.frontend.targets.kernel_target import KernelTarget
@@ -227,7 +228,7 @@ class System(SystemFunction):
             start += ast.parse("wl_teller = wp.where(lane == 0, world, -1)").body
         start += flow.declarations(types)
         name = f"{self.name}_{table}"
-        return KernelFunction(name, self, target, flow, parameters, body_text(start + flow.body))
+        return KernelFunction(name, self, target, flow, parameters, body_text(start + fold_fills(flow.body)))
 
     def python_function(self, kind: Owner | Pair, runtime: Any, exact: bool = False) -> Callable[..., None]:
         """The user's function with explicit types, for the interpreter ``runtime``."""

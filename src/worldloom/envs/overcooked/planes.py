@@ -53,6 +53,8 @@ def planes_system(kinds: Kinds, size: Size, dtype: Any) -> System:
             for y in range(height):
                 for plane in range(planes):
                     player.sight[x, y, plane] = dtype(0)
+        for x in range(width):
+            for y in range(height):
                 terrain = int(world.terrain[world.kitchen, x * height + y])
                 if terrain >= POT:
                     player.sight[x, y, first + POTS] = dtype(1)

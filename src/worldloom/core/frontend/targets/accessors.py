@@ -21,6 +21,8 @@ _WIDE = {8: "float2", 16: "float4"}
 """Vectors of these sizes in bytes are moved by one instruction on CUDA."""
 _MAX_PIECES = 8
 """Longer vectors of floats are moved in at most this many such pieces."""
+_REPEATED = {1: "0x01010101", 2: "0x00010001"}
+"""Factors that repeat an element of so many bytes in all places of a word."""
 _LINE = 64
 """Bytes of a cache line of a CPU."""
 _PREFETCH_BYTES = range(4 * _LINE, 2**14)
@@ -181,6 +183,8 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
         if field.shape:
             snippet = _NO_OPERATION if cuda else _PREFETCH
             _define(texts, _name("ahead", field), snippet, f"column: {column}, {head}, bytes: wp.int32")
+            parameters = f"column: {column}, {head}, count: wp.int32, value: {kind}"
+            _define(texts, _name("fill", field), _fill(field, place, cuda), parameters)
         if not field.shape and len(shape_of(field.dtype)) == 1 and scalar_of(field.dtype) is wp.float32:
             size = shape_of(field.dtype)[0]
             snippet = f"reinterpret_cast<float*>(column.data)[(size_t)row * {size} + place] = value;"
@@ -241,6 +245,21 @@ def _native(field: Field, place: str, cuda: bool) -> tuple[str, str]:
         " return *reinterpret_cast<decltype(column.data)>(&held);"
     )
     return load, f"reinterpret_cast<{wide}*>(column.data)[{place}] = reinterpret_cast<const {wide}&>(value);"
+
+
+def _fill(field: Field, place: str, cuda: bool) -> str:
+    """The code that stores a value ``count`` times from a place on, on CUDA in words where elements are narrower."""
+    size = int(wp.types.type_size_in_bytes(field.dtype))
+    start, rest = f"auto to = column.data + {place}; int i = 0;", "for (; i < count; ++i) to[i] = value;"
+    if not cuda or size not in _REPEATED:
+        return f"{start} {rest}"
+    kind, ones = _STREAMED[size], _REPEATED[size]
+    return (
+        f"{start} const unsigned int word = {ones}u * reinterpret_cast<const {kind}&>(value);"
+        " for (; i < count && reinterpret_cast<size_t>(to + i) % 4; ++i) to[i] = value;"
+        f" for (; i + {4 // size} <= count; i += {4 // size}) *reinterpret_cast<unsigned int*>(to + i) = word;"
+        f" {rest}"
+    )
 
 
 def _in_pieces(
