@@ -29,6 +29,10 @@ from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.population import serial_number
 
 
+BLOCK = 64
+"""Threads per block of joined kernels."""
+
+
 class Memory:
     """A column as kernels see it."""
 
@@ -105,11 +109,13 @@ class Machine:
                     continue
                 assert isinstance(spec, KernelSpec)
                 together = WARP_SIZE if spec.whole_warps else spec.threads
-                for first in range(0, spec.launch_size(self.simulation.num_worlds), together):
-                    self._group(spec, range(first, first + together))
+                block = max(together, BLOCK) if spec.stages else together
+                size = spec.launch_size(self.simulation.num_worlds)
+                for first in range(0, size, block):
+                    self._group(spec, range(first, min(first + block, size)), block)
 
-    def _group(self, spec: KernelSpec, numbers: range) -> None:
-        """Run the threads that share a row, or a world in a compaction."""
+    def _group(self, spec: KernelSpec, numbers: range, block: int) -> None:
+        """Run the threads that share a row or a block, or a world in a compaction. The last block may have fewer."""
         barrier, votes = threading.Barrier(len(numbers), timeout=20), [False] * len(numbers)
         held: list[Any] = [None] * len(numbers)
         warps = [threading.Barrier(min(WARP_SIZE, len(numbers)), timeout=20) for _ in range(0, len(numbers), WARP_SIZE)]
@@ -125,7 +131,7 @@ class Machine:
                 votes,
                 number - numbers[0],
             )
-            self.here.held = held
+            self.here.held, self.here.block = held, np.int32(block)
             self.here.warp = warps[self.here.lane // WARP_SIZE]
             try:
                 with np.errstate(all="ignore"):
@@ -205,6 +211,8 @@ class Machine:
             "thread_number": lambda: self.here.number,
             "sync_warp": self._wait_in_warp,
             "sync_block": self._wait,
+            "thread_in_block": lambda: np.int32(self.here.lane),
+            "threads_per_block": lambda: self.here.block,
             "warp_votes": self._vote,
             "votes_before": lambda votes, lane: (votes & ((1 << int(lane)) - 1)).bit_count(),
             "vote_count": lambda votes: votes.bit_count(),

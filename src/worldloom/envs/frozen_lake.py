@@ -117,8 +117,14 @@ def _make_systems(Walker: Any, Lake: Any, rows: int, columns: int, Tiles: type) 
         for cell in range(cells):
             if tile_at(world.tiles, cell) == START:
                 starts += 1
-                if world.integer(starts) == 0:  # the k-th start replaces the previous one with probability 1/k
-                    walker.cell = cell
+                walker.cell = cell
+        if starts > 1:
+            starts = 0
+            for cell in range(cells):
+                if tile_at(world.tiles, cell) == START:
+                    starts += 1
+                    if world.integer(starts) == 0:  # the k-th start replaces the previous one with probability 1/k
+                        walker.cell = cell
         walker.prob = 1.0
 
     @wl.system

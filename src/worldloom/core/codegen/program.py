@@ -51,6 +51,8 @@ _NAMESPACE: dict[str, Any] = {
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
     "sync_block": warp_reductions.sync_block,
+    "thread_in_block": warp_reductions.thread_in_block,
+    "threads_per_block": warp_reductions.threads_per_block,
     "later_of_pair": warp_reductions.later_of_pair,
     **grid_kernels.FUNCTIONS,
     "sum_up_to": population_kernels.sum_up_to,

@@ -1,4 +1,4 @@
-"""Stages: several kernels joined into one, with barriers among the threads of a world in between.
+"""Stages: several kernels joined into one, with barriers among the threads of a block in between.
 
 On a GPU every kernel of a graph costs about two microseconds, and each loads again what the one before has stored.
 Systems access only their own world. If the threads of a world fit into a warp or a block, a barrier among them replaces
@@ -13,7 +13,7 @@ from dataclasses import replace
 from worldloom.core.codegen.coalescing import collect_line, store_line
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
 from worldloom.core.codegen.kernel_spec import KernelSpec
-from worldloom.core.frontend.targets.kernel_names import barrier, collected_rows, column_argument
+from worldloom.core.frontend.targets.kernel_names import collected_rows, column_argument
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import ColumnKey
 
@@ -67,11 +67,12 @@ def stage_width(threads: Iterable[int]) -> int:
 def stage_lines(stages: list[KernelSpec], threads: int, collected: dict[ColumnKey, int], block: int) -> list[str]:
     """The body of a joined kernel. Its stages are functions of the thread's index and of the parameters of a kernel.
 
-    ``collected`` are the columns that blocks of ``block`` threads coalesce, with their rows per world.
+    ``threads`` are those of a world, and ``collected`` the columns that blocks of ``block`` threads coalesce, with
+    their rows per world.
     """
-    lines = [f"lane = thread % {threads}", f"place = thread / {threads}"]
-    places = {c: "first + place" if n == 1 else f"(first + place) * {n} + lane" for c, n in collected.items()}
-    lines += [collect_line(column, block, place) for column, place in places.items()]
+    head, index, takes_part = _rows_of_block(threads) if threads <= WARP_SIZE else _rows_of_world(threads)
+    lines = list(head)
+    lines += [collect_line(column, block, f"first * {n} + {index.format(n)}") for column, n in collected.items()]
     for number, stage in enumerate(stages):
         arguments = [
             "first",
@@ -80,18 +81,41 @@ def stage_lines(stages: list[KernelSpec], threads: int, collected: dict[ColumnKe
             *(collected_rows(c) if c in collected else column_argument(c) for c in stage.columns),
             *(["errors"] if stage.takes_errors else []),
         ]
-        index = "place" if stage.rows == 1 else f"place * {stage.rows} + lane"
         if number:
-            lines.append(f"{barrier(max(threads, WARP_SIZE))}()")
-        lines.append(f"if thread < rows and lane < {stage.rows}:")
-        lines.append(f"    {stage.name}({', '.join([index, *arguments])})")
+            lines.append("sync_block()")
+        lines.append(f"if {takes_part.format(stage.rows)}:")
+        lines.append(f"    {stage.name}({', '.join([index.format(stage.rows), *arguments])})")
     if collected:
-        lines.append(f"{barrier(WARP_SIZE)}()")
+        lines.append("sync_warp()")
     lines += [
-        store_line(c, block, collected_rows(c), place, f"thread < rows and lane < {collected[c]}", c)
-        for c, place in places.items()
+        store_line(c, block, collected_rows(c), f"first * {n} + {index.format(n)}", takes_part.format(n), c)
+        for c, n in collected.items()
     ]
     return lines
+
+
+def _rows_of_world(threads: int) -> tuple[list[str], str, str]:
+    """A block is a world, and its first threads have the rows of a stage.
+
+    Returns the first lines of the kernel, and for a stage of ``{}`` rows per world the index of a thread and whether it
+    takes part.
+    """
+    lines = [f"lane = thread % {threads}", f"place = thread / {threads}"]
+    return lines, "place * {} + lane", "thread < rows and lane < {}"
+
+
+def _rows_of_block(threads: int) -> tuple[list[str], str, str]:
+    """The first threads of a block have the rows of a stage of all worlds of the block. Returns as for a world.
+
+    So all threads of a warp take part in a stage, or none. If every n-th did, the others would not join them again: a
+    barrier of the warp does not do that, and the warp would run all later stages in pieces.
+    """
+    lines = [
+        "inner = thread_in_block()",
+        f"base = (thread - inner) / {threads}",
+        f"worlds = wp.min(threads_per_block() / {threads}, rows / {threads} - base)",
+    ]
+    return lines, "base * {} + inner", "inner < worlds * {}"
 
 
 def stage_kernel(name: str, stages: list[KernelSpec], threads: int) -> KernelSpec:

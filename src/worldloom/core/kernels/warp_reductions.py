@@ -24,6 +24,14 @@ def later_of_pair(number: wp.int32):
 def sync_block(): ...
 
 
+@wp.func_native(snippet="return threadIdx.x;")
+def thread_in_block() -> wp.int32: ...
+
+
+@wp.func_native(snippet="return blockDim.x;")
+def threads_per_block() -> wp.int32: ...
+
+
 _COMBINE = {
     "add": "value += other;",
     "min": "value = (value != value || other < value) ? other : value;",  # NaN is replaced by any other number
