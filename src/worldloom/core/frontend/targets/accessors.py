@@ -257,7 +257,7 @@ def _fill(field: Field, place: str, cuda: bool) -> str:
     return (
         f"{start} const unsigned int word = {ones}u * reinterpret_cast<const {kind}&>(value);"
         " for (; i < count && reinterpret_cast<size_t>(to + i) % 4; ++i) to[i] = value;"
-        f" for (; i + {4 // size} <= count; i += {4 // size}) *reinterpret_cast<unsigned int*>(to + i) = word;"
+        f" for (; i + {4 // size} <= count; i += {4 // size}) memcpy(__builtin_assume_aligned(to + i, 4), &word, 4);"
         f" {rest}"
     )
 
