@@ -28,7 +28,6 @@ from worldloom.core.kernels.wrapping import PREFIX
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.population import serial_number
 
-
 BLOCK = 64
 """Threads per block of joined kernels."""
 

@@ -177,6 +177,15 @@ def test_external_memory_is_used_in_place(device: str, kind: str) -> None:
     assert sim["Gadget"].exact.numpy()[2, 1] == 51.0
 
 
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_external_memory_of_more_dimensions_than_a_warp_array_has(library: str) -> None:
+    memory = np.zeros((3, 2, 5, 4, 26), np.uint8)
+    theirs = memory if library == "numpy" else torch.from_numpy(memory)
+    sim = wl.Simulation("Overcooked-v0", 3, "cpu", seed=0, external={"Player.sight": theirs})
+    sim.step()
+    assert int(memory.sum()) == int(sim["Player"].sight.numpy().sum()) > 0
+
+
 def test_external_vectors_of_any_grouping() -> None:
     places = wp.zeros(12, dtype=wp.vec3, device="cpu")
     sim = make(external={"Gadget.place": places, "Gadget.spots": np.zeros((4, 3, 5, 2), np.float32)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from worldloom.core.base.errors import InputError
 
@@ -20,6 +21,20 @@ def to_numpy(value: Any, what: str, dtype: np.dtype[Any] | None = None) -> np.nd
         return np.asarray(value, dtype)
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{what} cannot be read as an array: {str(error).rstrip('.')}") from None
+
+
+def to_host(array: wp.array) -> np.ndarray[Any, Any]:
+    """The values of an array: its memory on the CPU, a copy of it on a GPU.
+
+    It can run in several threads, unlike ``wp.array.numpy``: that replaces the current stream of the device meanwhile,
+    and if two threads do so at once, the stream remains replaced.
+    """
+    if array.device.is_cuda:
+        copy = wp.empty(array.shape, dtype=array.dtype, device="cpu")
+        wp.copy(copy, array, stream=array.device.null_stream)  # after the work on all other streams
+        array = copy
+    values: np.ndarray[Any, Any] = array.numpy()
+    return values
 
 
 def checked_int(name: str, value: Any, minimum: int, maximum: int = 2**31 - 1) -> int:

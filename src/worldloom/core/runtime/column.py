@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from worldloom.core.base.arrays import to_numpy
+from worldloom.core.base.arrays import to_host, to_numpy
 from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.targets.accessors import alignment
 from worldloom.core.model.dtypes import SCALARS, scalar_of, shape_of, type_name
@@ -91,7 +91,7 @@ class Column:
         if self.view_of is not None:
             copy: np.ndarray[Any, Any] = self.torch().cpu().numpy()
             return copy
-        values = self.values if self.device.is_cpu else self.array.numpy()
+        values = self.values if self.device.is_cpu else to_host(self.array)
         return values[: self.total].reshape(self.shape)
 
     def torch(self) -> Any:
@@ -202,12 +202,15 @@ class Column:
 
     def resize(self, rows: int) -> None:
         """For a configuration: hold one value for the batch (1) or one per world. The first value is kept."""
-        first = self.array.numpy()[:1]
+        first = to_host(self.array)[:1]
         self.array = wp.array(np.repeat(first, rows, axis=0), dtype=self.field.dtype, device=self.device)
         self._values = self._tensor = None
 
     def _mismatch(self, what: str) -> InputError:
         return InputError(f"{self.name} takes {self.dtype.name} of shape {self.shape}, not {what}")
+
+    def _not_contiguous(self) -> InputError:
+        return InputError(f"the external column {self.name} must be contiguous memory")
 
     def _wrap_external(self, external: Any) -> wp.array:
         """The caller's memory as the memory of this column."""
@@ -224,15 +227,23 @@ class Column:
         if isinstance(external, wp.array):
             return external
         if _is_torch(external):
-            return wp.from_torch(external.detach())
+            tensor = external.detach()
+            if not tensor.is_contiguous():
+                raise self._not_contiguous()
+            return wp.from_torch(self._in_rows(tensor))
         if isinstance(external, np.ndarray):
             if not external.flags.writeable:
                 raise InputError(f"the external column {self.name} is read-only memory, and systems may write to it")
             if not external.flags.c_contiguous:
-                raise InputError(f"the external column {self.name} must be contiguous memory")
-            return wp.array(external, copy=False, device=self.device)
+                raise self._not_contiguous()
+            return wp.array(self._in_rows(external), copy=False, device=self.device)
         types = "a Warp array, a PyTorch tensor or a NumPy array"
         raise InputError(f"the external column {self.name} must be {types}, not {type(external).__name__}")
+
+    def _in_rows(self, values: Any) -> Any:
+        """Contiguous values of the column's shape with one row per entity: a Warp array has at most four dimensions."""
+        rows = (self.num_worlds * self.count, *self.field.value_shape)
+        return values.reshape(rows) if tuple(values.shape) == self.shape else values
 
     def _check_external(self, array: wp.array) -> None:
         size = int(np.prod((self.num_worlds * self.count, *self.field.value_shape)))
@@ -242,7 +253,7 @@ class Column:
             actual = f"{scalars} of {type_name(scalar_of(array.dtype))}"
             raise InputError(f"the external column {self.name} must hold {expected}, not {actual}")
         if not array.is_contiguous:
-            raise InputError(f"the external column {self.name} must be contiguous memory")
+            raise self._not_contiguous()
         if array.device != self.device:
             raise InputError(
                 f"the external column {self.name} must be on {self.device.alias}, not on {array.device.alias}"

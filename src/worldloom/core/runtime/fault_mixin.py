@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from worldloom.core.base.arrays import to_host
 from worldloom.core.base.errors import CapacityError, WorldFault
 from worldloom.core.codegen.program import Program
 from worldloom.core.kernels.guards import CAPACITY, WIDTH, Alarm
@@ -54,7 +55,7 @@ class FaultMixin(SimulationPart):
             return
         sites = self.program.sites.messages
         for buffer in self._fault_buffers:
-            rows = buffer.numpy()
+            rows = to_host(buffer)
             count = int(rows[0, 0])
             for site, world, episode, step, value in rows[1 : 1 + min(count, CAPACITY)].tolist():
                 self._note_fault(sites[site], world, episode, step, value)
