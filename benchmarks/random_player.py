@@ -122,8 +122,10 @@ class RandomPlayer:
             draw(*simulation.slices[0])  # loads the kernel, which a recording cannot
         wp.synchronize_device(simulation.device)  # graphs and public steps run on different streams
         with WARP_LOCK:
-            self._graphs = [self._record(shard) for shard in range(len(simulation.slices))]
-            self._draw_graphs = [self._record_draws(shard) for shard in range(len(simulation.slices))]
+            shards = range(len(simulation.slices))
+            self._graphs = [self._record(shard) for shard in shards]
+            self._draw_graphs = [self._record_draws(shard, 1) for shard in shards]
+            self._many_draws = [self._record_draws(shard, steps) for shard in shards]
 
     def _plan(self) -> list[Callable[[int, int], None]]:
         """Launches that draw the actions of the worlds from ``first`` to ``end``."""
@@ -172,9 +174,9 @@ class RandomPlayer:
                     executor.launch(kernel, shard)
         return capture.graph
 
-    def _record_draws(self, shard: int) -> wp.Graph:
+    def _record_draws(self, shard: int, times: int) -> wp.Graph:
         with wp.ScopedCapture(device=self.simulation.device, force_module_load=False) as capture:
-            for draw in self._draws:
+            for draw in self._draws * times:
                 draw(*self.simulation.slices[shard])
         return capture.graph
 
@@ -186,6 +188,12 @@ class RandomPlayer:
         """Launch so often, and wait for the end."""
         for _ in range(launches):
             self.launch()
+        wp.synchronize_device(self.simulation.device)
+
+    def run_draws(self, launches: int) -> None:
+        """Draw the actions as :meth:`run` does, without the steps; wait for the end."""
+        for _ in range(launches):
+            _launch_all(self._many_draws)
         wp.synchronize_device(self.simulation.device)
 
     def step_publicly(self, steps: int) -> None:
@@ -211,29 +219,32 @@ class StepSeconds:
 
     Attributes:
         graph: In a recorded graph of ``RandomPlayer.steps`` steps: the engine's own launches.
+        draws: The part of ``graph`` that draws the actions, in a graph of its own.
         public: Through ``Simulation.step``, one call per step, after one launch that draws the actions.
         env: Through ``step`` of an environment of ``wl.make`` with a new array of actions; None where not measured.
     """
 
     graph: float
+    draws: float
     public: float
     env: float | None = None
 
 
 def step_seconds(player: RandomPlayer, seconds: float, env: Any = None) -> StepSeconds:
-    """Time the graph, ``Simulation.step`` and ``env.step`` on the same worlds, in alternating rounds.
+    """Time the graph, its draws, ``Simulation.step`` and ``env.step`` on the same worlds, in alternating rounds.
 
     Args:
         player: Steps the worlds.
         seconds: Approximate time for each of them.
         env: The environment of ``player.simulation``, reset; None to leave it out.
     """
-    runs: dict[str, Run] = {"graph": player.run, "public": player.step_publicly}
+    runs: dict[str, Run] = {"graph": player.run, "draws": player.run_draws, "public": player.step_publicly}
     if env is not None:
         runs["env"] = env_runner(env)
     rates = median_rates(runs, seconds * len(runs))
     seconds_of_env = 1.0 / rates["env"] if env is not None else None
-    return StepSeconds(1.0 / (rates["graph"] * player.steps), 1.0 / rates["public"], seconds_of_env)
+    graph, draws = (1.0 / (rates[name] * player.steps) for name in ("graph", "draws"))
+    return StepSeconds(graph, draws, 1.0 / rates["public"], seconds_of_env)
 
 
 def env_runner(env: Any) -> Run:

@@ -4,10 +4,10 @@ python benchmarks/random_steps.py --device cuda:0 --ids Catch-v0 FrozenLake8x8-v
 python benchmarks/random_steps.py --device cpu --worlds 64 --seconds 0.2
 
 *graph*: several steps recorded as one CUDA graph (on the CPU one recording per thread), each with a kernel that draws
-the actions: the engine's own launches, as in a trainer's rollout. *step*: ``Simulation.step``, one call per step after
-one launch that draws the actions. *env*: ``step`` of ``wl.make(..., env_type="torch")`` with a tensor of actions, for
-worlds with one array of actions. All three step the same worlds in alternating rounds. *limit*: the bytes that the
-kernels move, at the bandwidth of a copy.
+the actions: the engine's own launches, as in a trainer's rollout. *draws*: the part of it that draws the actions.
+*step*: ``Simulation.step``, one call per step after one launch that draws the actions. *env*: ``step`` of
+``wl.make(..., env_type="torch")`` with a tensor of actions, for worlds with one array of actions. All step the same
+worlds in alternating rounds. *limit*: the bytes that the kernels of the step move, at the bandwidth of a copy.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Settings:
     steps: int = 10
     """Steps of the graph."""
     seconds: float = 1.0
-    """How long each of the three measurements runs."""
+    """How long each of the measurements runs."""
     out: Path | None = None
     """A file for the figures as JSON."""
 
@@ -53,6 +53,7 @@ class StepTime:
     id: str
     worlds: int
     graph: float
+    draws: float
     step: float
     env: float | None
     limit: float
@@ -66,7 +67,8 @@ def measure(id: str, worlds: int, settings: Settings, device: str, bandwidth: fl
         timed = step_seconds(player, settings.seconds, None if isinstance(env.action_space, Dict) else env)
         moved = step_bytes(env.simulation.program) * worlds
     through_env = None if timed.env is None else timed.env * 1e6
-    return StepTime(id, worlds, timed.graph * 1e6, timed.public * 1e6, through_env, moved / bandwidth * 1e6)
+    engine = timed.graph * 1e6, timed.draws * 1e6, timed.public * 1e6
+    return StepTime(id, worlds, *engine, through_env, moved / bandwidth * 1e6)
 
 
 def main(settings: Settings) -> None:
