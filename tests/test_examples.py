@@ -208,6 +208,11 @@ PRINTED = {
     ),
     "cleanrl_style": r"^mean return of the last 100 episodes [1-5]\d\d at [\d,]+ steps/s$",
     "train_with_sb3": r"for about 20 steps, this one for [1-5]\d\d$",
+    "train_with_tianshou": r"for about 20 steps, this one for [1-5]\d\d$",
+    "train_with_rllib": (
+        r"^the pole stays up for [12]\d steps at first, for \d{2,3} after training\ntrained in tag: runner, tagger$"
+    ),
+    "dm_env_loop": r"^goal reached in [123]\d\d of 500 episodes of learning, then in 6 steps$",
     "envpool_module": (
         r"^[1-9]\d* episodes, [1-9]\d* steps on average\n900 time steps, at least [1-9]\d* of each environment\n"
         r"environments \[0 1 2 3\] elapsed steps \[1 1 1 1\]$"
@@ -246,14 +251,21 @@ PRINTED_EARLY = {
 EARLY = 3
 """Iterations of a training that is ended early."""
 
-OWN_LOOPS = ("own_loop_with_parts", "cleanrl_style", "train_with_sb3")
+OWN_LOOPS = ("own_loop_with_parts", "cleanrl_style", "train_with_sb3", "train_with_tianshou", "train_with_rllib")
 """Examples whose own training loop takes long. ``make test-thorough`` runs them."""
 
 LINES = 100
 LONGER = {"bullets": 125, "native_launch": 115, "robot_reach": 110}
 """Upper bounds of the number of lines, in general and of whole games."""
 
-NEEDS = {"atari": "ale_py", "jax_scan": "jax", "train_with_sb3": "stable_baselines3"}
+NEEDS = {
+    "atari": "ale_py",
+    "jax_scan": "jax",
+    "train_with_sb3": "stable_baselines3",
+    "train_with_tianshou": "tianshou",
+    "train_with_rllib": "ray.rllib",
+    "dm_env_loop": "dm_env",
+}
 """Examples that need an extra; they print a message if it is missing."""
 
 

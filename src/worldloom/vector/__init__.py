@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 from worldloom.vector.make import EnvSpec, list_all_envs, make, make_spec
 
 if TYPE_CHECKING:
-    from worldloom.vector.adapters.dm_env import DmVectorEnv
+    from worldloom.vector.adapters.dm_env import DmVectorEnv, WorldDmEnv
     from worldloom.vector.adapters.gymnasium import WorldEnv, WorldVectorEnv
     from worldloom.vector.adapters.jax import Xla
     from worldloom.vector.adapters.pettingzoo import WorldParallelEnv, WorldParallelVectorEnv
     from worldloom.vector.adapters.pettingzoo_aec import WorldAecEnv
     from worldloom.vector.adapters.rl_games import RlGamesVectorEnv
     from worldloom.vector.adapters.rl_games import register as register_rl_games
+    from worldloom.vector.adapters.rllib import RllibMultiAgentEnv, RllibVectorEnv
     from worldloom.vector.adapters.rsl_rl import RslRlVectorEnv
     from worldloom.vector.adapters.skrl import SkrlVectorEnv
     from worldloom.vector.adapters.stable_baselines3 import Sb3VectorEnv
+    from worldloom.vector.adapters.tianshou import TianshouVectorEnv
     from worldloom.vector.adapters.torchrl import TorchRLVectorEnv
     from worldloom.vector.process_pool import Fault, ProcessPool, WorkerError
     from worldloom.vector.world_pool import WorldPool
@@ -30,12 +32,16 @@ __all__ = [
     "Fault",
     "ProcessPool",
     "RlGamesVectorEnv",
+    "RllibMultiAgentEnv",
+    "RllibVectorEnv",
     "RslRlVectorEnv",
     "Sb3VectorEnv",
     "SkrlVectorEnv",
+    "TianshouVectorEnv",
     "TorchRLVectorEnv",
     "WorkerError",
     "WorldAecEnv",
+    "WorldDmEnv",
     "WorldEnv",
     "WorldParallelEnv",
     "WorldParallelVectorEnv",
@@ -53,12 +59,16 @@ _MODULES = {
     "Fault": "process_pool",
     "ProcessPool": "process_pool",
     "RlGamesVectorEnv": "adapters.rl_games",
+    "RllibMultiAgentEnv": "adapters.rllib",
+    "RllibVectorEnv": "adapters.rllib",
     "RslRlVectorEnv": "adapters.rsl_rl",
     "Sb3VectorEnv": "adapters.stable_baselines3",
     "SkrlVectorEnv": "adapters.skrl",
+    "TianshouVectorEnv": "adapters.tianshou",
     "TorchRLVectorEnv": "adapters.torchrl",
     "WorkerError": "process_pool",
     "WorldAecEnv": "adapters.pettingzoo_aec",
+    "WorldDmEnv": "adapters.dm_env",
     "WorldEnv": "adapters.gymnasium",
     "WorldParallelEnv": "adapters.pettingzoo",
     "WorldParallelVectorEnv": "adapters.pettingzoo",

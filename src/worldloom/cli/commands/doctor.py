@@ -33,6 +33,8 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "rsl-rl": ("training with rsl_rl", ("rsl-rl-lib",)),
     "rl-games": ("training with rl_games", ("rl-games",)),
     "skrl": ("training with skrl", ("skrl",)),
+    "tianshou": ("training with Tianshou", ("tianshou",)),
+    "rllib": ("training with RLlib", ("lz4", "ormsgpack")),
     "compat": ("all of these trainers, dm_env, and EnvPool to compare with", ("dm-env", "envpool")),
     "view": ("curves, plots and videos", ("imageio-ffmpeg", "matplotlib")),
     "atari": ("ROMs of the Atari games", ("ale-py",)),

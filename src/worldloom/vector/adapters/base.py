@@ -1,10 +1,13 @@
-"""The constructor that adapters for other libraries share."""
+"""The constructor that adapters for other libraries share, and the form of actions that some of them receive."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
+from worldloom.core.base.arrays import to_numpy
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
@@ -82,3 +85,13 @@ class VectorAdapter:
 
     def __exit__(self, *details: object) -> None:
         self.close()
+
+
+def stack_actions(actions: Any) -> Any:
+    """The actions of worlds, one item each, as an array of shape (len(actions), ...), or a dict of them by component.
+
+    Libraries that support environments with several action components give each world a dict.
+    """
+    if len(actions) and isinstance(actions[0], Mapping):
+        return {key: np.stack([to_numpy(action[key], key) for action in actions]) for key in actions[0]}
+    return to_numpy(actions, "the actions")
