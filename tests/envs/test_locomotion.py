@@ -1,5 +1,6 @@
 """The locomotion tasks against their formulas in NumPy, from the columns of the world."""
 
+import sys
 from collections import Counter
 
 import mujoco
@@ -162,3 +163,10 @@ def test_height_maps_show_the_ground_of_physics():
         seen = columns.row["height_map"][i, j] + columns.row["qpos"][2]
         equal += abs(5.0 - ray - seen) < 1e-6
     assert equal >= 163, "the map and the obstacles differ"  # one or two points lie between two cells
+
+
+def test_without_mujoco_one_sentence_says_what_to_install(monkeypatch):
+    """``registered`` lists the other worlds where a world cannot be defined for a reason of this kind."""
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(wl.InputError, match="robots need MuJoCo: pip install"):
+        define_flagrun("FlagrunHarder-v0")

@@ -59,7 +59,7 @@ class Model:
     """
 
     def __init__(self, source: Any, assets: dict[str, bytes] | None = None) -> None:
-        self.mujoco = _import_mujoco()
+        self.mujoco = import_mujoco()
         with _python_warnings(self.mujoco):
             self.mj_model: mujoco.MjModel = _compile(self.mujoco, source, assets)
         _refuse_unsupported(self.mj_model)
@@ -171,7 +171,8 @@ def import_mujoco_warp() -> Any:
     return mujoco_warp
 
 
-def _import_mujoco() -> Any:
+def import_mujoco() -> Any:
+    """The package; InputError where it is missing."""
     try:
         import mujoco
     except ImportError:

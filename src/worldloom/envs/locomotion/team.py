@@ -8,6 +8,7 @@ from typing import Any
 
 from worldloom.envs.locomotion.terrain import Terrain
 from worldloom.robots import Model
+from worldloom.robots.model import import_mujoco
 
 FOLDER = Path(__file__).parent
 OBSTACLE = "obstacle"
@@ -27,8 +28,7 @@ def load_team(file: str, agents: int, spacing: float, terrain: Terrain | None = 
 
 def team_spec(file: str, agents: int, spacing: float, terrain: Terrain | None = None) -> Any:
     """The specification of that model, an ``MjSpec``."""
-    import mujoco
-
+    mujoco = import_mujoco()
     team: Any = mujoco.MjSpec.from_file(str(FOLDER / file))
     side = math.ceil(math.sqrt(agents))
     for k in range(1, agents):
