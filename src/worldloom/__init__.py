@@ -187,6 +187,8 @@ __all__ = [
     "Ref",
     "ReplayLog",
     "Reward",
+    "Rollout",
+    "RolloutResult",
     "Shard",
     "Simulation",
     "Snapshot",
@@ -260,6 +262,7 @@ __all__ = [
     "register",
     "registered",
     "rint",
+    "rollout",
     "share",
     "sign",
     "sin",
@@ -300,3 +303,5 @@ from worldloom import atari as _atari
 from worldloom import envs as _envs
 from worldloom.vector import registration as _registration
 from worldloom.vector.make import list_all_envs, make, make_spec
+from worldloom.vector.rollouts.result import RolloutResult
+from worldloom.vector.rollouts.rollout import Rollout, rollout
