@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 PACKAGES = {
     "worldloom": (
         "Declaring, registering and running worlds. Guides: [first world](../quickstart.md), "
-        "[the engine](../engine.md), [the Python of systems](../python.md)."
+        "[the engine](../engine.md), [the Python of systems](../python.md), [rollouts](../rollout.md)."
     ),
     "worldloom.learn": (
         "Training algorithms and their parts. Guides: [learning](../learning.md), [networks](../networks.md), "

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import warp as wp
 from torch import nn
 from torch.distributions import Categorical
 
@@ -101,7 +102,7 @@ def test_copies(prepare):
     sources += [torch.tensor(2.5), torch.zeros(0), torch.tensor([2**40, -(2**40), 7]), torch.tensor([300, 5])]
     types = [source.dtype for source in sources[:-2]] + [torch.int32, torch.uint8]
     targets = [torch.zeros(source.shape, dtype=dtype) for source, dtype in zip(sources, types, strict=True)]
-    copy = prepare(list(zip(sources, targets, strict=True)), torch.device("cpu"))
+    copy = prepare(list(zip(sources, targets, strict=True)), wp.get_device("cpu"), lambda: None)
     for _ in range(2):
         copy()
         assert all(torch.equal(a, b) for a, b in zip(sources[:-2], targets[:-2], strict=True))

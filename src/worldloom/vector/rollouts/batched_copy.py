@@ -18,14 +18,22 @@ MAX_BYTES = 1 << 22
 WORD = 4
 """Bytes that a thread copies."""
 
+CurrentStream = Callable[[], Any]
+"""Returns PyTorch's current stream as Warp's; None on the CPU."""
 Pair = tuple[Tensor, Tensor]
 """A source and its target, of the same shape. Types may differ; integers are clamped to those of a narrower target."""
 
 
-def prepare_copies(pairs: Sequence[Pair], device: torch.device) -> Callable[[], None]:
-    """A function that copies ``pairs``, on a GPU on PyTorch's current stream. Their memory must not move."""
-    if device.type == "cuda":
-        return prepare_launches(pairs, device)
+def prepare_copies(pairs: Sequence[Pair], device: wp.Device, current_stream: CurrentStream) -> Callable[[], None]:
+    """A function that copies ``pairs``, whose memory must not move.
+
+    Args:
+        pairs: Sources and targets.
+        device: Their device.
+        current_stream: On a GPU, returns the stream on which to copy.
+    """
+    if device.is_cuda:
+        return prepare_launches(pairs, device, current_stream)
     if any(_clamps(source.dtype, target.dtype) for source, target in pairs):
         return lambda: copy_each(pairs)
     # NumPy's assignments take a third of the time of PyTorch's copies.
@@ -47,7 +55,7 @@ def copy_each(pairs: Sequence[Pair]) -> None:
         target.copy_(source)
 
 
-def prepare_launches(pairs: Sequence[Pair], device: torch.device) -> Callable[[], None]:
+def prepare_launches(pairs: Sequence[Pair], device: wp.Device, current_stream: CurrentStream) -> Callable[[], None]:
     """As :func:`prepare_copies`: a kernel copies what it can, and PyTorch the rest."""
     words = [pair for pair in pairs if _are_words(*pair)]
     wide = [pair for pair in pairs if _is_clamped_by_kernel(*pair)]
@@ -56,12 +64,10 @@ def prepare_launches(pairs: Sequence[Pair], device: torch.device) -> Callable[[]
     launches = [_launch_arguments(batch or (), clamped) for batch, clamped in zip_longest(batches, wide)]
 
     def copy() -> None:
-        on_gpu = device.type == "cuda"
-        target = wp.device_from_torch(device)
-        stream = wp.stream_from_torch(torch.cuda.current_stream(device)) if on_gpu else None
+        stream = current_stream()
         with WARP_LOCK:  # another thread may be recording
             for threads, arguments in launches:
-                wp.launch(copy_words, threads, arguments, device=target, stream=stream, record_tape=False)
+                wp.launch(copy_words, threads, arguments, device=device, stream=stream, record_tape=False)
         copy_each(others)
 
     return copy

@@ -90,7 +90,7 @@ class Rollout:
             self.simulation.check_capacity()  # steps of a CUDA graph do not check it
         return self._storage.result
 
-    def copied_result(self) -> RolloutResult:
+    def _copied_result(self) -> RolloutResult:
         """The last result with copies of the tensors that are not the caller's."""
         import torch
 
@@ -126,7 +126,7 @@ def rollout(
             del cache[next(iter(cache))]
     cache[key] = cached
     cached[1]()
-    return cached[1].copied_result()
+    return cached[1]._copied_result()
 
 
 def _as_mapping(out: Mapping[str, Any] | RolloutResult | None) -> Mapping[str, Any]:

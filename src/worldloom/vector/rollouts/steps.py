@@ -29,11 +29,12 @@ class RolloutSteps:
         result = storage.result
         self._observed = [map_tensors(lambda values, k=k: values[k], result.observations) for k in range(num_steps)]
         following = [*self._observed[1:], result.last_observations]
-        self._copy_first = prepare_copies(self._pairs(columns.observations, self._observed[0]), columns.device)
-        self._copies = [
-            prepare_copies(self._step_pairs(step, following[step]), columns.device) for step in range(num_steps)
-        ]
+        self._copy_first = self._prepare(self._pairs(columns.observations, self._observed[0]))
+        self._copies = [self._prepare(self._step_pairs(step, following[step])) for step in range(num_steps)]
         self._action_keys = list(columns.actions)
+
+    def _prepare(self, pairs: list[Pair]) -> Callable[[], None]:
+        return prepare_copies(pairs, self._columns.simulation.device, self._columns.current_stream)
 
     @staticmethod
     def _pairs(sources: Any, targets: Any) -> list[Pair]:
@@ -81,6 +82,6 @@ class RolloutSteps:
             pairs.append((action, stored.actions[key]))
             pairs.append((action if action.shape == column.shape else action.reshape(column.shape), column))
         if self._batched:
-            prepare_copies(pairs, self._columns.device)()
+            self._prepare(pairs)()
         else:
             copy_each(pairs)

@@ -66,6 +66,10 @@ class WorldColumns:
         is_integer = self._gymnasium_types and isinstance(component.gymnasium_space, INTEGER_SPACES)
         return map_tensors(lambda view: torch.int64 if is_integer else view.dtype, self._observation(component, ""))
 
+    def current_stream(self) -> Any:
+        """The stream on which the worlds are stepped, PyTorch's current one, as Warp's; None on the CPU."""
+        return self.simulation.executor._stream() if self.simulation.device.is_cuda else None
+
     def rewards(self) -> Tensor:
         """The reward of every world, [N]: the sum over its agents."""
         sums = [values.reshape(self.num_worlds, -1).sum(1) if values.ndim > 1 else values for values in self._rewards]
