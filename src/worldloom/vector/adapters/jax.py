@@ -8,6 +8,7 @@ without a device synchronization.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -60,6 +61,20 @@ class _ColumnBuffer:
     @property
     def size(self) -> int:
         return int(self.memory.size)
+
+    def read(self, source: wp.array) -> None:
+        """Copy an array of JAX into the column."""
+        self._copy(self.memory, source)
+
+    def write(self, target: wp.array) -> None:
+        """Copy the column into an array of JAX."""
+        self._copy(target, self.memory)
+
+    def _copy(self, target: wp.array, source: wp.array) -> None:
+        if self.memory.device.is_cpu:  # in a tenth of the time of Warp's copy
+            ctypes.memmove(target.ptr, source.ptr, self.size * self.column.dtype.itemsize)
+        else:
+            wp.copy(target, source)
 
 
 class JaxBridge:
@@ -197,11 +212,11 @@ class JaxBridge:
         inputs, outputs = self._call_buffers(steps, returns_results)
         with self._stream():
             for buffer, source in zip(inputs, arrays[: len(inputs)], strict=True):
-                wp.copy(buffer.memory, source)
+                buffer.read(source)
             if steps:
                 self.batch.simulation.step()
             for buffer, target in zip(outputs, arrays[len(inputs) :], strict=True):
-                wp.copy(target, buffer.memory)
+                buffer.write(target)
 
     def _call_buffers(self, steps: bool, returns_results: bool) -> tuple[list[_ColumnBuffer], list[_ColumnBuffer]]:
         outputs = [buffer for buffers in self._outputs.values() for buffer in buffers]
