@@ -1,5 +1,8 @@
 """What a CUDA graph cannot hold is found while a policy runs, and named with its line; copies of the graph's kernel."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 import torch
 import warp as wp
@@ -7,8 +10,13 @@ from torch import nn
 from torch.distributions import Categorical
 
 import worldloom as wl
+from worldloom.vector.env_layout import make_layout
+from worldloom.vector.rollouts import policy_graph
 from worldloom.vector.rollouts.batched_copy import prepare_copies, prepare_launches
 from worldloom.vector.rollouts.capture_check import FORBIDDEN, CaptureCheck, capture_refusal
+from worldloom.vector.rollouts.steps import RolloutSteps
+from worldloom.vector.rollouts.storage import RolloutStorage
+from worldloom.vector.rollouts.world_columns import WorldColumns
 
 OBSERVATIONS = torch.linspace(-1.0, 1.0, 12).view(3, 4)
 
@@ -91,6 +99,85 @@ def test_a_refused_capture_is_told_from_other_errors():
     message = str(capture_refusal(caught.value))
     assert f"CUDA refused (RuntimeError: CUDA error: {FORBIDDEN[0]}) at test_rollout_capture.py" in message
     assert capture_refusal(ValueError("shapes differ")) is None
+
+
+class Replay:
+    """Takes the place of a CUDA graph: a replay runs the work."""
+
+    def __init__(self, body):
+        self.body, self.replays = body, 0
+
+    def replay(self):
+        self.replays += 1
+        self.body()
+
+
+@pytest.fixture
+def graph_of(monkeypatch):
+    """Makes the graph of a policy in eight worlds on the CPU, with the captures that it makes."""
+    captures = []
+
+    def capture(body, device, generators):
+        captures.append((Replay(body), generators))
+        return captures[-1][0]
+
+    network = nn.Linear(4, 2)
+    monkeypatch.setattr(policy_graph, "capture_graph", capture)
+    stream = SimpleNamespace(wait_stream=lambda other: None)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: stream)
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+
+    def make(policy, num_steps):
+        columns = WorldColumns(simulation := wl.Simulation("CartPole-v1", 8), make_layout(simulation.definition), True)
+        steps = RolloutSteps(columns, RolloutStorage(columns, num_steps, {}, True), num_steps, batched=False)
+        graph = policy_graph.PolicyGraph(policy or act, simulation, steps, columns.device)
+        return graph, simulation, network, captures
+
+    def act(seen):
+        return network(seen).argmax(1)
+
+    return make
+
+
+@pytest.mark.parametrize("num_steps", [1, 5])
+def test_a_graph_is_captured_after_two_steps_and_again_where_parameters_moved(graph_of, num_steps):
+    graph, simulation, network, captures = graph_of(None, num_steps)
+    warm_up = 2 if num_steps == 1 else 1
+    for _ in range(warm_up):
+        graph.run()
+        assert not captures
+    graph.run()
+    graph.run()
+    assert [capture.replays for capture, _ in captures] == [2]
+    with torch.no_grad():
+        network.weight.add_(1.0)
+    graph.run()
+    assert [capture.replays for capture, _ in captures] == [3]
+    changes = [lambda: setattr(network, "weight", nn.Parameter(network.weight * 2)), network.eval]
+    changes.append(lambda: simulation.set_config("max_steps", 9))
+    for number, change in enumerate(changes):
+        change()
+        for _ in range(warm_up + 1):
+            graph.run()
+        assert [capture.replays for capture, _ in captures] == [3] + [1] * (number + 1)
+
+
+def test_the_generator_of_a_policy_belongs_to_its_graph(graph_of):
+    generator = torch.Generator()
+    graph, _, _, captures = graph_of(lambda seen: torch.randint(0, 2, (8,), generator=generator), 3)
+    for _ in range(2):
+        graph.run()
+    assert [found._cdata for found in captures[0][1]] == [generator._cdata]
+
+
+def test_a_refused_policy_is_refused_again(graph_of):
+    graph, _, _, captures = graph_of(lambda seen: (seen[:, 0] > seen.mean().item()).int(), 3)
+    for _ in range(3):
+        with pytest.raises(wl.InputError, match="reading a tensor as a Python number"):
+            graph.run()
+    assert not captures
 
 
 @pytest.mark.parametrize("prepare", [prepare_copies, prepare_launches])

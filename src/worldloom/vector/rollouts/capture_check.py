@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._ops import OpOverload
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -44,6 +45,8 @@ FORBIDDEN = (
 
 class CaptureCheck(TorchDispatchMode):
     """Raises InputError at the first operation that a CUDA graph cannot hold, and notes what a capture needs."""
+
+    supports_higher_order_operators = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,19 +88,25 @@ class CaptureCheck(TorchDispatchMode):
 
 def _uncapturable(func: Any, args: Any, kwargs: dict[str, Any]) -> str | None:
     """What an operation does that a CUDA graph cannot hold; None where it can."""
+    if not isinstance(func, OpOverload):
+        return None
     name = func.overloadpacket.__name__
     tensors = list(_tensors((args, kwargs)))
-    if name in ("_to_copy", "copy_"):
-        devices = [tensor.device for tensor in reversed(tensors)]
-        devices += [torch.device(kwargs["device"])] if name == "_to_copy" and kwargs.get("device") is not None else []
-        types = [device.type for device in devices]
-        crosses = types[:-1] != types[1:]
-        return f"a copy from {devices[0]} to {devices[-1]}" if crosses else None
+    if name == "copy_":
+        return _device_copy(args[1].device, args[0].device, asynchronous=len(args) > 2 and args[2])
+    if name == "_to_copy":
+        target = kwargs.get("device")
+        return None if target is None else _device_copy(args[0].device, torch.device(target), asynchronous=False)
     if name == "index" and all(tensor.dtype not in (torch.bool, torch.uint8) for tensor in tensors[1:]):
         return None
     if torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags:
         return NAMES.get(name, f"torch.{name}")
     return None
+
+
+def _device_copy(source: torch.device, target: torch.device, asynchronous: bool) -> str | None:
+    """A copy to or from another kind of device; None for a copy that does not wait, between pinned memory and a GPU."""
+    return None if source.type == target.type or asynchronous else f"a copy from {source} to {target}"
 
 
 def _tensors(arguments: Any) -> Iterator[Tensor]:
