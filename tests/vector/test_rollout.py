@@ -104,6 +104,18 @@ def test_the_policy_runs_without_gradients_and_the_result_can_be_trained_on():
     assert policy.network[0].weight.grad is not None
 
 
+def test_rewards_of_the_agents():
+    torch.manual_seed(4)
+    summed = wl.rollout(make(MEADOW), fly_at_random, 12)
+    torch.manual_seed(4)
+    of_agents = wl.rollout(make(MEADOW), fly_at_random, 12, agent_rewards=True)
+    assert of_agents.rewards.shape == (12, N, 2) and summed.rewards.max() == 3.0
+    assert torch.equal(of_agents.rewards.sum(2), summed.rewards)
+    assert torch.equal(of_agents.observations["sight"], summed.observations["sight"])
+    one = wl.rollout(make("CartPole-v1"), lambda seen: (seen[:, 0] > 0).int(), 2, agent_rewards=True)
+    assert one.rewards.shape == (2, N)
+
+
 def test_final_observations_may_be_left_out():
     env = make("CartPole-v1")
     result = wl.rollout(env, lambda seen: torch.zeros(N, dtype=torch.int64), 30, final_observations=False)

@@ -19,7 +19,8 @@ class RolloutResult:
     Attributes:
         observations: What the policy observed before each step, [T, N, ...].
         actions: What it returned, [T, N, ...].
-        rewards: Rewards of the steps, [T, N]; the sum over the agents of a world.
+        rewards: Rewards of the steps, [T, N], the sum over the agents of a world; with ``agent_rewards`` those of the
+            agents, [T, N, ...].
         terminations: Whether the step terminated an episode, bool [T, N].
         truncations: Whether the step truncated an episode, bool [T, N].
         last_observations: The observations after the last step, [N, ...].
@@ -30,7 +31,7 @@ class RolloutResult:
 
     observations: Any
     actions: Any
-    rewards: Tensor
+    rewards: Any
     terminations: Tensor
     truncations: Tensor
     last_observations: Any

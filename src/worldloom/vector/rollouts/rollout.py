@@ -39,6 +39,8 @@ class Rollout:
         capture: Whether the rollout is captured on a GPU. Without, the policy may use any operation.
         final_observations: Whether to keep the last observations of episodes, which bootstrap values at truncations
             need.
+        agent_rewards: Whether rewards are those of the agents, [T, N, agents], and not their sum; a dict where several
+            components are rewards.
         out: Tensors of the caller that the rollout writes, by the names of :class:`RolloutResult`; or an earlier
             result. Others are allocated.
     """
@@ -51,6 +53,7 @@ class Rollout:
         *,
         capture: bool = True,
         final_observations: bool = True,
+        agent_rewards: bool = False,
         out: Mapping[str, Any] | RolloutResult | None = None,
     ) -> None:
         from worldloom.vector.rollouts.env_source import resolve_env
@@ -70,7 +73,8 @@ class Rollout:
                 f"world '{self.simulation.definition.id}' has Python callables in its schedule, which a CUDA graph "
                 f"cannot hold: {EAGERLY}"
             )
-        columns = WorldColumns(self.simulation, make_layout(self.simulation.definition), gymnasium_types)
+        layout = make_layout(self.simulation.definition)
+        columns = WorldColumns(self.simulation, layout, gymnasium_types, agent_rewards)
         self._storage = RolloutStorage(columns, self.num_steps, _as_mapping(out), final_observations)
         self._steps = RolloutSteps(columns, self._storage, self.num_steps, captured)
         self._graph: PolicyGraph | None = None
@@ -106,6 +110,7 @@ def rollout(
     *,
     capture: bool = True,
     final_observations: bool = True,
+    agent_rewards: bool = False,
     out: Mapping[str, Any] | RolloutResult | None = None,
 ) -> RolloutResult:
     """Take ``num_steps`` steps in all worlds with a policy, and return copies of all tensors.
@@ -116,12 +121,15 @@ def rollout(
     from worldloom.vector.rollouts.env_source import resolve_env
 
     simulation, gymnasium_types = resolve_env(env)
-    options = (gymnasium_types, num_steps, capture, final_observations, id(out))
+    options = {"capture": capture, "final_observations": final_observations, "agent_rewards": agent_rewards}
     cache: dict[Any, tuple[Any, Rollout]] = vars(simulation).setdefault(CACHE, {})
-    key = (policy, options) if isinstance(policy, Hashable) else (id(policy), options)
+    key = (
+        policy if isinstance(policy, Hashable) else id(policy),
+        (num_steps, gymnasium_types, *options.values(), id(out)),
+    )
     cached = cache.pop(key, None)
     if cached is None:
-        cached = out, Rollout(env, policy, num_steps, capture=capture, final_observations=final_observations, out=out)
+        cached = out, Rollout(env, policy, num_steps, out=out, **options)
         while len(cache) >= MAX_CACHED:
             del cache[next(iter(cache))]
     cache[key] = cached

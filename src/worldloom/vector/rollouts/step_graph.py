@@ -1,8 +1,10 @@
-"""A CUDA graph of a function, and its repair of PyTorch's state where the capture fails."""
+"""The capture of a CUDA graph, and the repair of PyTorch's state where it fails."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
 
 import torch
 
@@ -26,24 +28,22 @@ def capture_graph(
     Raises:
         InputError: If CUDA refuses an operation. PyTorch stays usable.
     """
-    stream = torch.cuda.current_stream(device)
-    graph = torch.cuda.CUDAGraph()
+    graph, pool, stream = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle(), torch.cuda.current_stream(device)
     try:
-        _capture(graph, body, device, generators)
+        _capture(graph, pool, body, device, generators)
     except BaseException as problem:
         refused = capture_refusal(problem)
         if refused is None:
             raise
-        torch.cuda.set_stream(stream)
         _failed.append(graph)
-        # The end of a capture restores the generators; that of the failed one did not get so far.
-        _capture(torch.cuda.CUDAGraph(), lambda: torch.zeros(1, device=device).zero_(), device, generators)
+        _repair(pool, stream, device, generators)
         raise refused from problem
     return graph
 
 
 def _capture(
     graph: torch.cuda.CUDAGraph,
+    pool: Any,
     body: Callable[[], object],
     device: torch.device,
     generators: Sequence[torch.Generator],
@@ -53,6 +53,18 @@ def _capture(
     with (
         torch.cuda.device(device),
         gc_disabled(),
-        torch.cuda.graph(graph, stream=torch.cuda.Stream(device), capture_error_mode="thread_local"),
+        torch.cuda.graph(graph, pool, torch.cuda.Stream(device), capture_error_mode="thread_local"),
     ):
         body()
+
+
+def _repair(pool: Any, stream: torch.cuda.Stream, device: torch.device, generators: Sequence[torch.Generator]) -> None:
+    """Do what PyTorch leaves undone at the end of a capture that CUDA has refused."""
+    with torch.cuda.device(device):
+        torch.cuda.set_stream(stream)
+        with suppress(AttributeError, RuntimeError):  # the allocator may have left the pool
+            torch._C._cuda_endAllocateToPool(device.index, pool)
+    # The end of a capture resets its random generators, among them the default one.
+    new_pool = torch.cuda.graph_pool_handle()
+    with suppress(RuntimeError):  # the refusal is the error to report
+        _capture(torch.cuda.CUDAGraph(), new_pool, lambda: torch.zeros(1, device=device), device, generators)

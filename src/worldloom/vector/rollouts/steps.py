@@ -45,8 +45,8 @@ class RolloutSteps:
         columns, result = self._columns, self._storage.result
         pairs = self._pairs(columns.observations, next_observations)
         pairs += [(columns.terminations, result.terminations[step]), (columns.truncations, result.truncations[step])]
-        if columns.has_one_reward:
-            pairs.append((columns.rewards(), result.rewards[step]))
+        if columns.reward_columns is not None:
+            pairs += self._pairs(columns.reward_columns, map_tensors(lambda values: values[step], result.rewards))
         if result.final_observations is not None:
             finals = map_tensors(lambda values: values[step], result.final_observations)
             pairs += self._pairs(columns.final_observations, finals)
@@ -59,15 +59,15 @@ class RolloutSteps:
             policy: From observations [N, ...] to actions, or to actions and extras.
             step_worlds: Steps every world with the actions in the columns.
         """
-        rewards = None if self._columns.has_one_reward else self._storage.result.rewards
+        summed = self._storage.result.rewards if self._columns.reward_columns is None else None
         with torch.no_grad():
             self._copy_first()
             for step, observations in enumerate(self._observed):
                 self._store_outputs(step, policy(observations))
                 step_worlds()
                 self._copies[step]()
-                if rewards is not None:
-                    rewards[step].copy_(self._columns.rewards())
+                if summed is not None:
+                    summed[step].copy_(self._columns.summed_rewards())
 
     def _store_outputs(self, step: int, outputs: Any) -> None:
         """Copy actions into the storage and the worlds, and extras into the storage."""

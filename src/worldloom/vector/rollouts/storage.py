@@ -12,7 +12,7 @@ from torch import Tensor
 from worldloom.core.base.errors import InputError
 from worldloom.vector.env_layout import combine_values
 from worldloom.vector.rollouts.policy_outputs import check_action, check_extra
-from worldloom.vector.rollouts.result import RolloutResult, list_tensors
+from worldloom.vector.rollouts.result import RolloutResult, list_tensors, map_tensors
 from worldloom.vector.rollouts.world_columns import WorldColumns
 
 FIELDS = tuple(field.name for field in fields(RolloutResult))
@@ -66,11 +66,11 @@ class RolloutStorage:
         finals = columns.final_observations if final_observations else None
         if finals is None and out.get("final_observations") is not None:
             raise InputError("out has final_observations, which this rollout does not keep: leave them out")
-        rewards = columns.rewards()
+        rewards = columns.summed_rewards() if columns.reward_columns is None else columns.reward_columns
         self.result = RolloutResult(
             observations=self._tensors("observations", observed, dtypes),
             actions=None,
-            rewards=self._tensors("rewards", rewards, rewards.dtype),
+            rewards=self._tensors("rewards", rewards, map_tensors(lambda values: values.dtype, rewards)),
             terminations=self._tensors("terminations", columns.terminations, torch.bool),
             truncations=self._tensors("truncations", columns.truncations, torch.bool),
             last_observations=self._tensors("last_observations", observed, dtypes, per_step=False),

@@ -25,6 +25,7 @@ class WorldColumns:
         layout: Their components.
         gymnasium_types: Whether observations have the types of Gymnasium's spaces: int64 for discrete values, and
             tuples for Tuple spaces. Otherwise they have the types of their columns.
+        agent_rewards: Whether rewards are those of the agents, and not their sums.
 
     Attributes:
         actions: The action columns by key, [N, ...].
@@ -33,9 +34,12 @@ class WorldColumns:
         final_observations: The last observations of ended episodes, nested in the same way; None without same-step
             autoreset.
         terminations, truncations: The flags of the last step, bool [N].
+        reward_columns: The columns that hold the rewards, [N, ...]; None where :meth:`summed_rewards` computes them.
     """
 
-    def __init__(self, simulation: Simulation, layout: EnvLayout, gymnasium_types: bool) -> None:
+    def __init__(
+        self, simulation: Simulation, layout: EnvLayout, gymnasium_types: bool, agent_rewards: bool = False
+    ) -> None:
         self.simulation, self.layout, self.num_worlds = simulation, layout, simulation.num_worlds
         self._gymnasium_types = gymnasium_types
         self.terminations: Tensor = simulation.terminated.torch()
@@ -45,9 +49,10 @@ class WorldColumns:
         self.observations = self._observations("")
         self.final_observations = self._observations(FINAL) if simulation.autoreset == "same_step" else None
         self.observation_dtypes = combine_values({c.key: self._dtypes(c) for c in layout.observations})
-        self._rewards = [self._view(component) for component in layout.rewards]
-        self.has_one_reward = len(self._rewards) == 1 and self._rewards[0].ndim == 1
-        """Whether :meth:`rewards` is a view of a column."""
+        rewards = {component.key: self._view(component) for component in layout.rewards}
+        self._rewards = list(rewards.values())
+        are_stored = agent_rewards or [values.ndim for values in self._rewards] == [1]
+        self.reward_columns: Any = combine_values(rewards) if are_stored else None
 
     def _view(self, component: EnvComponent, prefix: str = "") -> Tensor:
         """A column with shape (num_worlds, ...)."""
@@ -70,7 +75,7 @@ class WorldColumns:
         """The stream on which the worlds are stepped, PyTorch's current one, as Warp's; None on the CPU."""
         return self.simulation.executor._stream() if self.simulation.device.is_cuda else None
 
-    def rewards(self) -> Tensor:
+    def summed_rewards(self) -> Tensor:
         """The reward of every world, [N]: the sum over its agents."""
         sums = [values.reshape(self.num_worlds, -1).sum(1) if values.ndim > 1 else values for values in self._rewards]
         return sum(sums[1:], sums[0]) if sums else torch.zeros(self.num_worlds, device=self.device)
