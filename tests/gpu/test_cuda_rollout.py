@@ -10,6 +10,7 @@ import torch
 from rollout_cases import assert_same, fly_at_random, hit_below_17, make_actor, play_legally, stepped
 
 import worldloom as wl
+from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec, Sampler
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "vector"))
@@ -78,6 +79,39 @@ def test_every_replay_draws_new_random_numbers(own):
         again = torch.Generator(DEVICE).manual_seed(1)
         expected = torch.stack([torch.rand(N, generator=again, device=DEVICE) for _ in range(5 * STEPS)])
         assert torch.equal(noise, expected.flatten())
+
+
+def test_the_fused_network_and_the_sampler_of_the_trainers():
+    action = ActionSpec("categorical", sizes=(2,))
+    network = Policy(PolicySpec({"sight": ObservationSpec((4,))}, action), PolicyConfig(hidden=(64, 64))).to(DEVICE)
+    sampler = Sampler(action, N, torch.device(DEVICE), seed=0)
+    state = network.initial_state(N, DEVICE)
+    actions = torch.zeros(N, 1, dtype=torch.int32, device=DEVICE)
+    log_probs, entropy = torch.zeros(N, device=DEVICE), torch.zeros(N, device=DEVICE)
+
+    def policy(seen):
+        logits, values, _ = network({"sight": seen}, state)
+        sampler.sample(logits, action=actions, log_prob=log_probs, entropy=entropy)
+        sampler.advance()
+        return actions, {"log_prob": log_probs, "value": values}
+
+    roll = wl.Rollout(make(), policy, STEPS)
+    drawn = [roll().actions.clone() for _ in range(4)]
+    result = roll()
+    with torch.no_grad():
+        _, values, _ = network({"sight": result.observations.flatten(0, 1)}, state)
+    torch.testing.assert_close(result.extras["value"].flatten(), values, rtol=1e-3, atol=1e-4)
+    assert all(not torch.equal(one, other) for one, other in itertools.pairwise(drawn))
+    assert sampler.tick.item() == 5 * STEPS
+
+
+def test_a_compiled_policy():
+    policy, env = make_actor(DEVICE), make()
+    roll = wl.Rollout(env, torch.compile(policy), STEPS)
+    for _ in range(3):
+        result = roll()
+    expected = policy(result.observations[0])[1]["value"]
+    torch.testing.assert_close(result.extras["value"][0], expected, rtol=1e-3, atol=1e-4)
 
 
 def test_parameters_updated_in_place_are_used_and_moved_ones_are_captured_again():

@@ -1,5 +1,7 @@
 """Rollouts of a policy equal a loop over ``env.step`` bit for bit; policies and tensors that do not fit are errors."""
 
+import copy
+
 import gymnasium
 import pytest
 import torch
@@ -57,6 +59,29 @@ def test_steps_of_the_environment_and_rollouts_alternate():
     observations, *_ = env.step(torch.ones(N, dtype=torch.int64))
     assert env.simulation.world.step.numpy().tolist() == [4] * N
     assert torch.equal(wl.rollout(env, lambda seen: (seen[:, 0] > 0).int(), 2).observations[0], observations)
+
+
+def test_a_policy_may_take_keys_from_its_observations():
+    def policy(observations):
+        mask = observations.pop("action_mask")
+        return play_legally({"action_mask": mask})
+
+    env = make("HanabiSmall-v0")
+    roll = wl.Rollout(env, policy, 3)
+    for _ in range(2):
+        assert "action_mask" in roll().observations
+    assert env.errors() == []
+
+
+def test_environments_are_copied_without_their_rollouts():
+    policy, env = make_actor("cpu"), make("CartPole-v1")
+    wl.rollout(env, policy, 3)
+    copied = copy.deepcopy(env)
+    results = []
+    for each in (env, copied):
+        torch.manual_seed(1)
+        results.append(wl.rollout(each, policy, 5))
+    assert_same(*results)
 
 
 def test_a_rollout_is_kept_and_overwrites_its_tensors():

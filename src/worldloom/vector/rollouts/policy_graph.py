@@ -42,7 +42,9 @@ class PolicyGraph:
 
     def run(self) -> None:
         """Take the steps of one rollout, on PyTorch's current stream."""
-        if torch.cuda.is_current_stream_capturing():  # a graph of the caller
+        with torch.cuda.device(self._device):
+            in_graph_of_caller = torch.cuda.is_current_stream_capturing()
+        if in_graph_of_caller:
             self._take_steps(self._policy)
             return
         if self._graph is not None and self._version != self._current_version():

@@ -63,7 +63,8 @@ class RolloutSteps:
         with torch.no_grad():
             self._copy_first()
             for step, observations in enumerate(self._observed):
-                self._store_outputs(step, policy(observations))
+                own = dict(observations) if isinstance(observations, dict) else observations  # policies may pop keys
+                self._store_outputs(step, policy(own))
                 step_worlds()
                 self._copies[step]()
                 if summed is not None:

@@ -57,7 +57,7 @@ class WorldColumns:
     def _view(self, component: EnvComponent, prefix: str = "") -> Tensor:
         """A column with shape (num_worlds, ...)."""
         tensor: Tensor = self.simulation.tables[component.table][prefix + component.name].torch()
-        return tensor.reshape(self.num_worlds, *component.shape)
+        return tensor.view(self.num_worlds, *component.shape)
 
     def _observations(self, prefix: str) -> Any:
         return combine_values({c.key: self._observation(c, prefix) for c in self.layout.observations})
