@@ -87,6 +87,17 @@ def test_ordinary_operations_pass_and_what_a_capture_needs_is_noted():
     assert len(check.modules) == 2
 
 
+def test_compiled_modules_are_examined_like_others(recwarn):
+    network = nn.Sequential(nn.Linear(4, 2))
+    policy = torch.compile(network, backend="eager")
+    with torch.no_grad():
+        policy(OBSERVATIONS)
+        recwarn.clear()
+        with CaptureCheck() as check:
+            policy(OBSERVATIONS)
+    assert check.modules == [policy, network, network[0]] and not recwarn.list
+
+
 def test_a_refused_capture_is_told_from_other_errors():
     def synchronize():
         raise RuntimeError(f"CUDA error: {FORBIDDEN[0]}\nmore")

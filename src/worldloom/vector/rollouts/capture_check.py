@@ -65,12 +65,16 @@ class CaptureCheck(TorchDispatchMode):
 
     def __enter__(self) -> CaptureCheck:
         self._hook = register_module_forward_pre_hook(lambda module, _: self._note_module(module))
+        self._warnings = warnings.catch_warnings()
+        self._warnings.__enter__()
+        warnings.filterwarnings("ignore", "Using `torch.compile")  # that it calls the hook twice
         super().__enter__()
         return self
 
     def __exit__(self, *details: Any) -> None:
-        self._hook.remove()
         super().__exit__(*details)
+        self._warnings.__exit__(*details)
+        self._hook.remove()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
