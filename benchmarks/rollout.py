@@ -7,8 +7,10 @@ Every policy is an actor and a critic of 64 and 64 units that samples actions, w
 
 * trainer: rollouts of ``worldloom.learn.PPO``, with its fused network and sampler.
 * parts: ``wl.Rollout`` of the same network and sampler, ``Policy`` and ``Sampler`` of ``worldloom.learn``.
-* layers: ``wl.Rollout`` of the layers of PyTorch in ``examples/ppo_rollout.py``.
-* steps: the same layers in a loop over ``env.step`` of ``wl.make(..., env_type="torch")``.
+* fused: ``wl.Rollout`` of the agent in ``examples/ppo_rollout.py``: layers of PyTorch with ``FusedLayers``, and
+  draws by operations of PyTorch.
+* layers: the same without ``FusedLayers``.
+* steps: the agent without ``FusedLayers`` in a loop over ``env.step`` of ``wl.make(..., env_type="torch")``.
 """
 
 from __future__ import annotations
@@ -88,25 +90,29 @@ class PartsAgent(nn.Module):
         self.actions = torch.zeros((worlds, 1), dtype=torch.int32, device=device)
         self.log_probs, self.entropies = (torch.zeros(worlds, device=device) for _ in range(2))
 
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """[..., 4] -> log-probabilities [..., 2] and values [...]."""
+        logits, values = self._outputs(observations.flatten(0, -2))
+        shape = observations.shape[:-1]
+        return logits.log_softmax(-1).unflatten(0, shape), values.unflatten(0, shape)
+
     def act(self, observations: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        logits, values = self._evaluate(observations)
+        logits, values = self._outputs(observations)
         self.sampler.sample(logits, action=self.actions, log_prob=self.log_probs, entropy=self.entropies)
         self.sampler.advance()
-        return self.actions.squeeze(1), {"log_prob": self.log_probs, "value": values}
+        return self.actions.squeeze(1).long(), {"log_prob": self.log_probs, "value": values}
 
-    def evaluate(self, observations: Tensor, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        outputs, values = self._evaluate(observations)
-        logits = outputs.log_softmax(-1)
-        log_probs = logits.gather(-1, actions.long()[:, None]).squeeze(-1)
-        return log_probs, -(logits.exp() * logits).sum(-1), values
-
-    def value(self, observations: Tensor) -> Tensor:
-        return self._evaluate(observations.reshape(-1, 4))[1].view(observations.shape[:-1])
-
-    def _evaluate(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+    def _outputs(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """[N, 4] -> logits [N, 2] and values [N]."""
         logits, values, _ = self.policy({"sight": observations}, self.policy.initial_state(0, observations.device))
         return logits, values
+
+
+class LayersAgent(Agent):
+    """The agent of ``examples/ppo_rollout.py``, computed layer by layer."""
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        return self.actor(observations).log_softmax(-1), self.critic(observations).squeeze(-1)
 
 
 def repeat(call: Callable[[], Any], device: str) -> Run:
@@ -133,6 +139,14 @@ def make_trainer(settings: Settings, worlds: int) -> PPO:
     return PPO(WORLD, config)
 
 
+def make_agents(settings: Settings, worlds: int) -> dict[str, Any]:
+    return {
+        "parts": PartsAgent(worlds, settings.device),
+        "fused": Agent().to(settings.device),
+        "layers": LayersAgent().to(settings.device),
+    }
+
+
 def loop_over_steps(settings: Settings, worlds: int, agent: Agent) -> Callable[[], None]:
     env = wl.make(WORLD, worlds, device=settings.device, env_type="torch", seed=0)
     observations, _ = env.reset()
@@ -148,14 +162,12 @@ def loop_over_steps(settings: Settings, worlds: int, agent: Agent) -> Callable[[
 
 
 def measure_rollouts(settings: Settings, worlds: int) -> list[Rate]:
-    layers, parts = Agent().to(settings.device), PartsAgent(worlds, settings.device)
-    envs = [wl.make(WORLD, worlds, device=settings.device, env_type="torch", seed=0) for _ in range(2)]
-    contenders = {
-        "trainer": make_trainer(settings, worlds)._roll,
-        "parts": wl.Rollout(envs[0], parts.act, settings.steps),
-        "layers": wl.Rollout(envs[1], layers.act, settings.steps),
-        "steps": loop_over_steps(settings, worlds, layers),
-    }
+    agents = make_agents(settings, worlds)
+    contenders: dict[str, Callable[[], Any]] = {"trainer": make_trainer(settings, worlds)._roll}
+    for name, agent in agents.items():
+        env = wl.make(WORLD, worlds, device=settings.device, env_type="torch", seed=0)
+        contenders[name] = wl.Rollout(env, agent.act, settings.steps)
+    contenders["steps"] = loop_over_steps(settings, worlds, agents["layers"])
     for call in contenders.values():  # captures the graphs
         for _ in range(3):
             call()
@@ -175,13 +187,9 @@ def measure_trainings(settings: Settings, worlds: int) -> list[Rate]:
     trainer.learn((3 + settings.iterations) * iteration)
     wp.synchronize_device(settings.device)
     rates = {"trainer": settings.iterations * iteration / (trainer.seconds - begin)}
-    agents = {
-        "parts": lambda: PartsAgent(worlds, settings.device),
-        "layers": lambda: Agent().to(settings.device),
-    }
-    for name, make_agent in agents.items():
-        for iterations in (3, settings.iterations):  # the first is a warm-up
-            _, rates[name] = train(worlds, settings.steps, iterations, settings.device, make_agent())
+    for iterations in (3, settings.iterations):  # the first is a warm-up
+        for name, agent in make_agents(settings, worlds).items():
+            _, rates[name] = train(worlds, settings.steps, iterations, settings.device, agent)
     return [Rate("training", worlds, name, rate, rate / rates["trainer"]) for name, rate in rates.items()]
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 import worldloom as wl
-from worldloom.learn import gae
+from worldloom.learn import FusedLayers, gae
 
 
 class Agent(nn.Module):
@@ -18,20 +18,18 @@ class Agent(nn.Module):
             nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs))
             for outputs in (2, 1)
         )
+        self.networks = FusedLayers(self.actor, self.critic)  # both in one kernel on a GPU
+
+    def forward(self, observations):
+        """Log-probabilities of both actions, and the value."""
+        logits, values = self.networks(observations)
+        return logits.log_softmax(-1), values.squeeze(-1)
 
     def act(self, observations):
         """The policy of the rollout: actions, drawn by the Gumbel-max trick, and what the update needs."""
-        logits = self.actor(observations).log_softmax(-1)
+        logits, values = self(observations)
         actions = (logits - torch.empty_like(logits).exponential_().log()).argmax(-1)
-        return actions, {"log_prob": gather(logits, actions), "value": self.value(observations)}
-
-    def evaluate(self, observations, actions):
-        """Log-probabilities, entropies and values with gradients."""
-        logits = self.actor(observations).log_softmax(-1)
-        return gather(logits, actions), -(logits.exp() * logits).sum(-1), self.value(observations)
-
-    def value(self, observations):
-        return self.critic(observations).squeeze(-1)
+        return actions, {"log_prob": gather(logits, actions), "value": values}
 
 
 def gather(logits, actions):
@@ -51,20 +49,21 @@ def train(num_envs=64, num_steps=32, iterations=25, device="cpu", agent=None, ep
         dones = steps.terminations | steps.truncations
         falls.append(steps.terminations.sum())
         with torch.no_grad():  # values after the last step, and bootstrap values at truncations
-            values = torch.cat([steps.extras["value"], agent.value(steps.last_observations)[None]])
+            values = torch.cat([steps.extras["value"], agent(steps.last_observations)[1][None]])
             cut = (steps.truncations & ~steps.terminations).float()
-            rewards = steps.rewards + gamma * cut * agent.value(steps.final_observations)
+            rewards = steps.rewards + gamma * cut * agent(steps.final_observations)[1]
         advantages, returns = gae(rewards, values, dones, gamma, 0.95)
         tensors = (steps.observations, steps.actions, steps.extras["log_prob"], advantages, returns)
         batch = [tensor.flatten(0, 1) for tensor in tensors]
         for _ in range(epochs):
             for rows in torch.randperm(dones.numel(), device=device).chunk(minibatches):
                 observations, actions, old_log_probs, advantage, target = (tensor[rows] for tensor in batch)
-                log_probs, entropy, values = agent.evaluate(observations, actions)
+                logits, values = agent(observations)
                 advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-                ratio = (log_probs - old_log_probs).exp()
+                ratio = (gather(logits, actions) - old_log_probs).exp()
                 policy_loss = -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
-                loss = policy_loss + 0.25 * (values - target).square().mean() - 0.01 * entropy.mean()
+                entropy = -(logits.exp() * logits).sum(-1).mean()
+                loss = policy_loss + 0.25 * (values - target).square().mean() - 0.01 * entropy
                 optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(agent.parameters(), 0.5)

@@ -15,6 +15,7 @@ def test_rollouts_and_trainings_are_measured(tmp_path):
     settings = rollout.Settings("cpu", worlds=(4,), steps=3, seconds=0.05, iterations=2, out=tmp_path / "rollout.json")
     rollout.main(settings)
     rows = json.loads((tmp_path / "rollout.json").read_text())["rows"]
-    assert [row["policy"] for row in rows] == ["trainer", "parts", "layers", "steps", "trainer", "parts", "layers"]
+    policies = ["trainer", "parts", "fused", "layers"]
+    assert [row["policy"] for row in rows] == [*policies, "steps", *policies]
     assert all(row["steps_per_second"] > 0.0 and row["worlds"] == 4 for row in rows)
     assert [row["of_trainer"] for row in rows if row["policy"] == "trainer"] == [1.0, 1.0]

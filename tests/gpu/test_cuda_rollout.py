@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 from rollout_cases import assert_same, fly_at_random, hit_below_17, make_actor, play_legally, stepped
+from torch import nn
 
 import worldloom as wl
-from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec, Sampler
+from worldloom.learn import ActionSpec, FusedLayers, ObservationSpec, Policy, PolicyConfig, PolicySpec, Sampler
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "vector"))
@@ -103,6 +104,33 @@ def test_the_fused_network_and_the_sampler_of_the_trainers():
     torch.testing.assert_close(result.extras["value"].flatten(), values, rtol=1e-3, atol=1e-4)
     assert all(not torch.equal(one, other) for one, other in itertools.pairwise(drawn))
     assert sampler.tick.item() == 5 * STEPS
+
+
+def test_fused_layers_of_a_policy():
+    actor, critic = (
+        nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs)).to(DEVICE)
+        for outputs in (2, 1)
+    )
+    both = FusedLayers(actor, critic)
+
+    def policy(seen):
+        logits, values = both(seen)
+        return (logits - torch.empty_like(logits).exponential_().log()).argmax(1), {"logits": logits, "value": values}
+
+    roll = wl.Rollout(make(), policy, STEPS)
+    for _ in range(3):
+        result = roll()
+    close = {"rtol": 5e-3, "atol": 5e-3}  # products of the kernel are TF32
+    torch.testing.assert_close(result.extras["logits"], actor(result.observations), **close)
+    torch.testing.assert_close(result.extras["value"], critic(result.observations), **close)
+    parameters = [*actor.parameters(), *critic.parameters()]
+    gradients = [
+        torch.autograd.grad(logits.square().mean() + values.mean(), parameters)
+        for logits, values in (both(result.observations), (actor(result.observations), critic(result.observations)))
+    ]
+    for fused, plain in zip(*gradients, strict=True):
+        torch.testing.assert_close(fused, plain, **close)
+    assert both._fused.usable(result.observations.flatten(0, 1))
 
 
 def test_a_compiled_policy():

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from worldloom.learn.losses.advantages import gae, n_step_returns
     from worldloom.learn.losses.vtrace_targets import vtrace
     from worldloom.learn.networks.custom.protocols import PolicyModule, RecurrentPolicyModule
+    from worldloom.learn.networks.fused_layers import FusedLayers
     from worldloom.learn.networks.normalization import ObservationNormalizer, RewardScaler
     from worldloom.learn.networks.policy import Policy
     from worldloom.learn.networks.q_network import QNetwork
@@ -79,6 +80,7 @@ _MODULES = {
     "losses.advantages": ("gae", "n_step_returns"),
     "losses.vtrace_targets": ("vtrace",),
     "networks.custom.protocols": ("PolicyModule", "RecurrentPolicyModule"),
+    "networks.fused_layers": ("FusedLayers",),
     "networks.normalization": ("ObservationNormalizer", "RewardScaler"),
     "networks.policy": ("Policy",),
     "networks.q_network": ("QNetwork",),
@@ -125,6 +127,7 @@ __all__ = [
     "DivergedError",
     "Evaluation",
     "EvaluationResult",
+    "FusedLayers",
     "MeanReturn",
     "ObservationNormalizer",
     "ObservationSpec",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from worldloom.learn.config.policy_config import Activation
 from worldloom.learn.device.backward import parameter_gradients
 from worldloom.learn.networks.mlp import MLP
 
@@ -36,6 +38,36 @@ def kernels() -> Any:
     return fused_mlp_kernels
 
 
+class HiddenLayers(Protocol):
+    """The hidden layers of a network."""
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs."""
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Units of each layer."""
+
+    @property
+    def activation(self) -> Activation:
+        """The activation after each layer."""
+
+    def parameters(self) -> Iterable[Tensor]:
+        """Weight and bias of each layer."""
+
+
+def has_kernel(network: HiddenLayers, head: nn.Linear) -> bool:
+    """Whether there is a kernel for hidden layers with this output layer."""
+    return (
+        len(network.hidden) == 2
+        and network.hidden[0] == network.hidden[1]
+        and network.hidden[0] in WIDTHS
+        and network.inputs <= MAX_INPUTS
+        and head.out_features <= MAX_OUTPUTS
+    )
+
+
 class FusedActorCritic:
     """Runs two networks that differ only in their output layer.
 
@@ -44,7 +76,9 @@ class FusedActorCritic:
         first_head, second_head: Their output layers.
     """
 
-    def __init__(self, first: MLP, first_head: nn.Linear, second: MLP, second_head: nn.Linear) -> None:
+    def __init__(
+        self, first: HiddenLayers, first_head: nn.Linear, second: HiddenLayers, second_head: nn.Linear
+    ) -> None:
         self._modules = (first, first_head, second, second_head)
         self.shared = first is second
         self._table: tuple[tuple[int, ...], Tensor] | None = None
@@ -53,10 +87,7 @@ class FusedActorCritic:
     @staticmethod
     def fits(network: Any, head: nn.Linear) -> bool:
         """Whether there is a kernel for a network."""
-        if not isinstance(network, MLP) or len(network.hidden) != 2:
-            return False
-        first, second = network.hidden
-        return first == second and first in WIDTHS and network.inputs <= MAX_INPUTS and head.out_features <= MAX_OUTPUTS
+        return isinstance(network, MLP) and has_kernel(network, head)
 
     def usable(self, values: Tensor) -> bool:
         """Whether the kernels can be used: float32 on a GPU, no autocast, and Triton compiles them for this GPU."""

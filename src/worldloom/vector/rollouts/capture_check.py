@@ -44,14 +44,21 @@ FORBIDDEN = (
 
 
 class CaptureCheck(TorchDispatchMode):
-    """Raises InputError at the first operation that a CUDA graph cannot hold, and notes what a capture needs."""
+    """Raises InputError at the first operation that a CUDA graph cannot hold, and notes what a capture needs.
+
+    Args:
+        policy: The policy; None where only its operations are examined.
+    """
 
     supports_higher_order_operators = True
 
-    def __init__(self) -> None:
+    def __init__(self, policy: Any = None) -> None:
         super().__init__()
         self._generators: dict[int, torch.Generator] = {}
         self._modules: dict[int, nn.Module] = {}
+        owner = getattr(policy, "__self__", policy)
+        if isinstance(owner, nn.Module):
+            self._note_module(owner)
 
     @property
     def generators(self) -> list[torch.Generator]:
@@ -60,7 +67,7 @@ class CaptureCheck(TorchDispatchMode):
 
     @property
     def modules(self) -> list[nn.Module]:
-        """Modules that the policy calls."""
+        """Modules that the policy calls, the policy itself or the module whose method it is, and their parts."""
         return list(self._modules.values())
 
     def __enter__(self) -> CaptureCheck:
@@ -87,7 +94,8 @@ class CaptureCheck(TorchDispatchMode):
         return func(*args, **kwargs)
 
     def _note_module(self, module: nn.Module) -> None:
-        self._modules[id(module)] = module
+        if id(module) not in self._modules:
+            self._modules |= {id(part): part for part in module.modules()}
 
 
 def _uncapturable(func: Any, args: Any, kwargs: dict[str, Any]) -> str | None:

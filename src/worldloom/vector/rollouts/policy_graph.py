@@ -36,7 +36,7 @@ class PolicyGraph:
         self._policy, self._simulation, self._steps = policy, simulation, steps
         self._device = device
         self._calls = 0
-        self._check = CaptureCheck()
+        self._check = CaptureCheck(policy)
         self._graph: torch.cuda.CUDAGraph | None = None
         self._version: Hashable = None
 
@@ -83,7 +83,7 @@ class PolicyGraph:
 
     def _forget(self) -> None:
         """Begin anew: the next rollout runs without a graph."""
-        self._graph, self._calls, self._check = None, 0, CaptureCheck()
+        self._graph, self._calls, self._check = None, 0, CaptureCheck(self._policy)
 
     def _capture(self) -> torch.cuda.CUDAGraph:
         cached = torch.is_autocast_cache_enabled()
