@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -183,10 +184,11 @@ def measure_trainings(settings: Settings, worlds: int) -> list[Rate]:
     trainer = make_trainer(settings, worlds)
     iteration = worlds * settings.steps
     trainer.learn(3 * iteration)
-    begin = trainer.seconds
+    wp.synchronize_device(settings.device)
+    begin = time.perf_counter()
     trainer.learn((3 + settings.iterations) * iteration)
     wp.synchronize_device(settings.device)
-    rates = {"trainer": settings.iterations * iteration / (trainer.seconds - begin)}
+    rates = {"trainer": settings.iterations * iteration / (time.perf_counter() - begin)}
     for iterations in (3, settings.iterations):  # the first is a warm-up
         for name, agent in make_agents(settings, worlds).items():
             _, rates[name] = train(worlds, settings.steps, iterations, settings.device, agent)

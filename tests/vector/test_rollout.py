@@ -157,6 +157,9 @@ def test_tensors_of_the_caller_are_written():
     torch.manual_seed(2)
     expected = wl.rollout(same, policy, 9)
     assert_same(result, expected)
+    values = {"value": torch.zeros(9, N)}
+    partial = wl.rollout(same, policy, 9, out={"extras": values}).extras
+    assert partial["value"] is values["value"] and not torch.equal(values["value"], result.extras["value"])
     again = wl.rollout(env, policy, 9, out=expected)
     assert again.rewards is expected.rewards and torch.equal(again.observations[0], result.last_observations)
 
@@ -230,8 +233,8 @@ def test_outputs_that_change_are_errors(second, message):
         ({"rewards": [0.0]}, "out.rewards must be a tensor, .* not list"),
         ({"actions": torch.zeros(2, N)}, r"out.actions must be torch.int64 \[2, 6\] on cpu, not torch.float32"),
         (
-            {"extras": {"value": torch.zeros(2, N)}},
-            "out.extras must be a dict of tensors with the keys log_prob, value",
+            {"extras": {"values": torch.zeros(2, N)}},
+            "out.extras must be a dict .* with some of the keys log_prob, value",
         ),
         ([], "out is a dict of tensors, or a result of a rollout, not list"),
     ],
@@ -248,7 +251,9 @@ def test_final_observations_that_are_not_kept_are_no_target():
 
 
 def test_parts_of_observations_of_the_caller_are_checked():
-    with pytest.raises(wl.InputError, match=r"out.observations must be a dict of tensors with the keys rain, .* mood"):
+    with pytest.raises(
+        wl.InputError, match=r"out.observations must be a dict of tensors with some of the keys rain, .* mood"
+    ):
         wl.rollout(make(MEADOW), fly_at_random, 2, out={"observations": torch.zeros(2, N)})
     with pytest.raises(wl.InputError, match=r"out.observations must be a tuple of 3 tensors"):
         wl.rollout(make("Blackjack-v1"), hit_below_17, 2, out={"observations": torch.zeros(2, N)})

@@ -104,14 +104,10 @@ class RolloutStorage:
 
     def _matching(self, name: str, given: Any, view: Any, dtype: Any, steps: tuple[int, ...]) -> Any:
         if isinstance(view, dict):
-            if given is not None and (not isinstance(given, Mapping) or given.keys() != view.keys()):
-                raise InputError(f"out.{name} must be a dict of tensors with the keys {', '.join(view)}")
-            return {
-                key: self._matching(
-                    f"{name}.{key}", None if given is None else given[key], view[key], dtype[key], steps
-                )
-                for key in view
-            }
+            if given is not None and (not isinstance(given, Mapping) or not given.keys() <= view.keys()):
+                raise InputError(f"out.{name} must be a dict of tensors with some of the keys {', '.join(view)}")
+            own = given or {}
+            return {key: self._matching(f"{name}.{key}", own.get(key), view[key], dtype[key], steps) for key in view}
         if isinstance(view, tuple):
             if given is not None and (not isinstance(given, tuple) or len(given) != len(view)):
                 raise InputError(f"out.{name} must be a tuple of {len(view)} tensors")
