@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import worldloom as wl
+from worldloom.core.runtime.action_range import narrowed
 from worldloom.vector.world_pool import WorldPool
 
 
@@ -95,3 +96,13 @@ def test_a_pool_does_not_wrap_them_into_range():
         pool.send(np.array([2**40, 1]), [0, 1])
         assert pool.recv()[3].tolist() == [True, False]
         assert messages(pool) == [(0, out_of_range("Coin.side", 2**40, 1))]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64])
+def test_integers_are_narrowed_if_all_of_them_fit(dtype):
+    values = np.array([[0, 1], [-128, 127]], dtype)
+    narrow = narrowed(values, np.dtype(np.int32))
+    assert narrow is not None and narrow.dtype == np.int32 and np.array_equal(narrow, values)
+    for other in (2**31, -(2**31) - 1, 2**32, 2**32 + 1, -(2**63)):
+        assert narrowed(np.array([1, other, 2]), np.dtype(np.int32)) is None
+    assert narrowed(np.array([2**31 - 1, -(2**31)]), np.dtype(np.int32)) is not None

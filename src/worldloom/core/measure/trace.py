@@ -145,7 +145,7 @@ class _CudaTracer(_Tracer):
         self.single = nvtx_ranges.profiler_attached()
         self.pairs = [[(self._event(), self._event()) for _ in self.entries] for _ in range(steps)]
         self.plans = [self._plan(pairs) for pairs in self.pairs]
-        self.stream = self.executor._stream()
+        self.stream = self.executor.stream()
         self.begin = self._event()
         wp.synchronize_device(self.device)
         self.stream.record_event(self.begin)

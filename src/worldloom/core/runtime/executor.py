@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -21,6 +20,7 @@ from worldloom.core.codegen.program import Entry, Program
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.runtime import scratch
 from worldloom.core.runtime.table import Table
+from worldloom.core.runtime.user_stream import UserStream
 from worldloom.core.runtime.variants import LoadedKernel, load_tuned
 from worldloom.core.schedule.entries import HostNode
 
@@ -57,7 +57,8 @@ class Executor:
             if tuned
             else dict[str, LoadedKernel]()
         )
-        self._streams: dict[int, wp.Stream] = {}
+        self.stream = UserStream(self.device)
+        """Returns the stream of a step on a GPU."""
         with self._launch_notice(simulation.definition.id):
             self._recorded: tuple[list[Segment], list[Segment]] | None = self._record_all()
 
@@ -109,7 +110,7 @@ class Executor:
         for entry in self.program.step:
             if not isinstance(entry, HostNode):
                 for shard in range(len(self.slices)):
-                    self.launch(entry, shard, self._stream() if self.device.is_cuda else None)
+                    self.launch(entry, shard, self.stream() if self.device.is_cuda else None)
             else:
                 self._call(entry)
 
@@ -193,18 +194,7 @@ class Executor:
         node.call(self._simulation())
 
     def _launch_graph(self, graph: wp.Graph) -> None:
-        wp.capture_launch(graph, self._stream())
-
-    def _stream(self) -> wp.Stream:
-        """The user's stream: PyTorch's current one where PyTorch is in use, Warp's otherwise."""
-        torch = sys.modules.get("torch")
-        if torch is None or not torch.cuda.is_initialized():
-            return self.device.stream
-        # Takes a tenth of the time of torch.cuda.current_stream.
-        handle = torch._C._cuda_getCurrentRawStream(self.device.ordinal)
-        if handle not in self._streams:
-            self._streams[handle] = wp.Stream(self.device, cuda_stream=handle) if handle else self.device.null_stream
-        return self._streams[handle]
+        wp.capture_launch(graph, self.stream())
 
 
 def _step_and_copy(output_copies: list[OutputCopy], run: Segment, first: int, end: int) -> None:

@@ -73,7 +73,7 @@ class WorldColumns:
 
     def current_stream(self) -> Any:
         """The stream on which the worlds are stepped, PyTorch's current one, as Warp's; None on the CPU."""
-        return self.simulation.executor._stream() if self.simulation.device.is_cuda else None
+        return self.simulation.executor.stream() if self.simulation.device.is_cuda else None
 
     def summed_rewards(self) -> Tensor:
         """The reward of every world, [N]: the sum over its agents."""
