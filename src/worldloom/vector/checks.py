@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium
 import numpy as np
@@ -19,6 +19,8 @@ from worldloom.core.schedule.entries import Autoreset
 if TYPE_CHECKING:
     from worldloom.core.registry.definition import Definition
 
+Backend = Literal["numpy", "torch"]
+"""Whether an environment takes and returns NumPy arrays or PyTorch tensors."""
 StepResult = tuple[Any, Any, Any, Any, dict[str, Any]]
 """Observations, rewards, terminations, truncations and infos."""
 AUTORESET_MODES: dict[str, AutoresetMode] = {

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,23 +14,24 @@ from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import definition
-from worldloom.core.runtime.action_range import fits
 from worldloom.core.runtime.column import Column
-from worldloom.core.runtime.executor import OutputCopy
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import (
     NUMERIC_KINDS,
+    Backend,
     StepResult,
     check_action_keys,
     check_max_steps,
     check_seeds,
 )
-from worldloom.vector.env_layout import EnvComponent, EnvLayout, combine_values, make_layout
-from worldloom.vector.observation_types import make_conversion
+from worldloom.vector.env_layout import EnvLayout, make_layout
+from worldloom.vector.transfer.action_writers import make_action_writer
+from worldloom.vector.transfer.column_readers import Reader, as_tensors, combine_readers
+from worldloom.vector.transfer.overlapped_copies import OverlappedCopies
+from worldloom.vector.transfer.world_readers import WorldReaders
 
-Backend = Literal["numpy", "torch"]
 OVERLAPPED_COPY_BYTES = 1 << 16
 """Observations of at least this size are copied slice by slice while other slices are still being stepped."""
 
@@ -58,32 +58,36 @@ class WorldBatch:
     ) -> None:
         self.simulation, self.layout, self.backend, self.copy = simulation, layout, backend, copy
         self.gymnasium_types = gymnasium_types
-        conversions = {
-            component.key: make_conversion(component, self._column(component), backend)
-            for component in layout.observations
-            if gymnasium_types
-        }
-        self._conversions = {key: convert for key, convert in conversions.items() if convert is not None}
         self.num_envs = simulation.num_worlds
-        self._action_columns = {component.key: self._column(component) for component in layout.actions}
-        self._views: dict[tuple[str, tuple[int, ...]], Any] = {}
-        on_host = simulation.device.is_cpu and backend == "numpy"
-        self._single_action = (
-            self._view(self._column(layout.actions[0]), layout.actions[0].shape)
-            if on_host and len(layout.actions) == 1
-            else None
+        self._readers = WorldReaders(simulation, layout, backend, copy, gymnasium_types)
+        self._action_columns = {c.key: simulation.tables[c.table][c.name] for c in layout.actions}
+        self._action_writers = {c.key: make_action_writer(simulation, c) for c in layout.actions}
+        self._single_writer = next(iter(self._action_writers.values())) if len(layout.actions) == 1 else None
+        self._infos = self._readers.info_reader()
+        self._export_readers: dict[tuple[str, tuple[int, ...]], Reader] = {}
+        self._overlapped = self._overlapped_copies()
+        self.step_result: Callable[[], StepResult] = self._readers.results(
+            None if self._overlapped is None else self._overlapped.take
         )
-        views = (
-            {component.key: self._view(self._column(component), component.shape) for component in layout.observations}
-            if on_host and copy and simulation.copies_in_step
-            else {}
-        )
-        self._large_observations = {
-            key: view
-            for key, view in views.items()
-            if view.nbytes >= OVERLAPPED_COPY_BYTES and key not in self._conversions
+        """Returns observations, rewards, terminations, truncations and infos of the last step, each of shape
+        (num_envs, ...).
+
+        With same-step autoreset ``infos["final_obs"]`` and ``infos["final_info"]`` hold the last observations and infos
+        of the episodes that ended; ``infos["_final_obs"]`` and ``infos["_final_info"]`` mask their rows. With the
+        NumPy backend these keys are present only if an episode ended. With tensors, the entries of infos are made when
+        they are first used; without copies, that must be before the next step.
+        """
+
+    def _overlapped_copies(self) -> OverlappedCopies | None:
+        """The copies of observations that the threads of a step make; None where there are none."""
+        if not (self.simulation.device.is_cpu and self.copy and self.simulation.copies_in_step):
+            return None
+        views = {
+            component.key: exposed.column.numpy().reshape(self.num_envs, *exposed.shape)
+            for component, exposed in zip(self.layout.observations, self._readers.exposed_observations(), strict=True)
+            if exposed.convert is None and exposed.column.nbytes >= OVERLAPPED_COPY_BYTES
         }
-        self._copies: dict[str, Any] = {}
+        return OverlappedCopies(views, self._readers.for_results().observation_readers()) if views else None
 
     @classmethod
     def create(
@@ -149,55 +153,16 @@ class WorldBatch:
         """The space of one world's observation."""
         return self.layout.gymnasium_observation_space if self.gymnasium_types else self.layout.observation_space
 
-    def _column(self, component: EnvComponent, prefix: str = "") -> Column:
-        return self.simulation.tables[component.table][prefix + component.name]
-
     def export(self, column: Column, shape: tuple[int, ...]) -> Any:
         """A column with shape (num_envs, *shape)."""
-        if self.backend == "torch":
-            tensor = self._view(column, shape)
-            return tensor.clone() if self.copy else tensor
-        if column.device.is_cuda:
-            return column.numpy().reshape(self.num_envs, *shape)
-        array = self._view(column, shape)
-        return array.copy() if self.copy else array
-
-    def _view(self, column: Column, shape: tuple[int, ...]) -> Any:
-        """The column's memory with shape (num_envs, *shape); cached, since a new view costs as much as a small step."""
-        view = self._views.get((column.name, shape))
-        if view is None:
-            view = (column.torch() if self.backend == "torch" else column.numpy()).reshape(self.num_envs, *shape)
-            self._views[column.name, shape] = view
-        return view
-
-    def _values(
-        self,
-        components: list[EnvComponent],
-        prefix: str = "",
-        copies: Mapping[str, Any] = MappingProxyType({}),
-    ) -> Any:
-        """The single component's values alone, or a dict of several by key; ``copies`` holds those already copied."""
-        return combine_values(
-            {
-                component.key: copies[component.key]
-                if component.key in copies
-                else self._observation(component, prefix)
-                for component in components
-            }
-        )
-
-    def _observation(self, component: EnvComponent, prefix: str) -> Any:
-        """The values of one observation component, in the type of its space."""
-        column, convert = self._column(component, prefix), self._conversions.get(component.key)
-        if convert is None:
-            return self.export(column, component.shape)
-        if self.backend == "numpy" and column.device.is_cuda:
-            return convert(column.numpy().reshape(self.num_envs, *component.shape))
-        return convert(self._view(column, component.shape))
+        read = self._export_readers.get((column.name, shape))
+        if read is None:
+            read = self._export_readers[column.name, shape] = self._readers.reader(column, shape)
+        return read()
 
     def start_episodes(self) -> None:
         """Start new episodes in all worlds; a first call keeps the episodes that the constructor's seed began."""
-        self._copies = {}
+        self.discard_copies()
         if self.simulation.pristine:
             self.simulation.pristine = False
         else:
@@ -205,102 +170,69 @@ class WorldBatch:
 
     def observations(self) -> Any:
         """The current observations: an array of shape (num_envs, ...), or a dict of them."""
-        return self._values(self.layout.observations)
+        return self._readers.observations()
 
     def final_observations(self) -> Any:
         """The last observations of the previous episodes; valid only in rows of worlds that ended in the last step."""
-        return self._values(self.layout.observations, FINAL)
+        return combine_readers(self._readers.observation_readers(FINAL))()
 
     def rewards(self) -> Any:
         """The reward of every world, shape (num_envs,): the sum over its agents."""
-        total = None
-        for component in self.layout.rewards:
-            values = self.export(self._column(component), component.shape)
-            values = values.reshape(self.num_envs, -1).sum(1) if component.shape else values
-            total = values if total is None else total + values
-        if total is not None:
-            return total
-        zeros = np.zeros(self.num_envs, np.float32)
-        return (
-            zeros if self.backend == "numpy" else self.terminations().new_zeros(self.num_envs, dtype=_torch().float32)
-        )
+        return self._readers.rewards()
 
     def terminations(self) -> Any:
         """Whether each world's episode terminated in the last step, shape (num_envs,)."""
-        return self.export(self.simulation.terminated, ())
+        return self._readers.terminations()
 
     def truncations(self) -> Any:
         """Whether each world's episode was truncated in the last step, shape (num_envs,)."""
-        return self.export(self.simulation.truncated, ())
+        return self._readers.truncations()
 
     def infos(self) -> dict[str, Any]:
         """Every info component with its mask, in Gymnasium's layout."""
-        return self._infos_with_mask("", self.all_worlds_mask()) if self.layout.infos else {}
-
-    def _infos_with_mask(self, prefix: str, mask: Any) -> dict[str, Any]:
-        infos: dict[str, Any] = {}
-        for component in self.layout.infos:
-            infos[component.key] = self.export(self._column(component, prefix), component.shape)
-            infos["_" + component.key] = mask
-        return infos
-
-    def step_result(self) -> StepResult:
-        """Observations, rewards, terminations, truncations and infos of the last step, each of shape (num_envs, ...).
-
-        With same-step autoreset ``infos["final_obs"]`` and ``infos["final_info"]`` hold the last observations and infos
-        of the episodes that ended; ``infos["_final_obs"]`` and ``infos["_final_info"]`` mask their rows. With the
-        NumPy backend these keys are present only if an episode ended.
-        """
-        terminations, truncations, infos = self.terminations(), self.truncations(), self.infos()
-        if self.simulation.autoreset == "same_step":
-            ended = terminations | truncations
-            if self.backend == "torch" or ended.any():  # any() on a GPU would synchronize
-                infos["final_obs"], infos["_final_obs"] = self.final_observations(), ended
-                infos["final_info"], infos["_final_info"] = self._infos_with_mask(FINAL, ended), ended
-        return self.take_observations(), self.rewards(), terminations, truncations, infos
+        return self._infos()
 
     def take_observations(self) -> Any:
         """The current observations, as :meth:`observations`; at most once per step, copies that the step made."""
-        copies, self._copies = self._copies, {}
-        return self._values(self.layout.observations, copies=copies)
+        if self._overlapped is None:
+            return self._readers.observations()
+        observations = self._overlapped.take()
+        return as_tensors(observations) if self.backend == "torch" else observations
 
     def discard_copies(self) -> None:
         """Forget the copies that the last step made: the worlds have been changed since."""
-        self._copies = {}
+        if self._overlapped is not None:
+            self._overlapped.discard()
 
     def all_worlds_mask(self) -> Any:
         """A mask that is True for all worlds, shape (num_envs,)."""
-        if self.backend == "numpy":
-            return np.ones(self.num_envs, np.bool_)
-        return self.simulation.terminated.torch().new_ones(self.num_envs)
+        return self._readers.all_worlds_mask()
 
     def step(self, actions: Any) -> None:
         """Step every world with its action."""
-        copies = {key: np.empty_like(view) for key, view in self._large_observations.items()}
-        self._step(actions, [(self._large_observations[key], copy) for key, copy in copies.items()])
-        self._copies = copies
+        single = self._single_writer
+        written = self._write_actions(actions) if single is None else single.write(actions)
+        checked = None if written else self._checked_actions(actions)
+        if self._overlapped is None:
+            self.simulation.step(checked)
+        else:
+            copies = self._overlapped.allocate()
+            self.simulation.step(checked, self._overlapped.output_copies(copies))
+            self._overlapped.keep(copies)
 
-    def _step(self, actions: Any, output_copies: list[OutputCopy]) -> None:
-        own: Any = self._single_action
-        same_form = (
-            own is not None
-            and type(actions) is np.ndarray
-            and actions.shape == own.shape
-            and actions.dtype.kind == own.dtype.kind
-        )
-        if same_form and (
-            actions.dtype.itemsize <= own.dtype.itemsize or actions.dtype.kind == "f" or fits(actions, own.dtype)
-        ):
-            own[...] = actions
-            self.simulation.step(output_copies=output_copies)
-            return
+    def _checked_actions(self, actions: Any) -> Any:
+        """``actions`` of any form for :meth:`Simulation.step`, which checks and converts them."""
         if len(self._action_columns) == 1 and not isinstance(actions, Mapping):
-            column = next(iter(self._action_columns.values()))
-            self.simulation.step(self._to_column(actions, column), output_copies)
-            return
+            return self._to_column(actions, next(iter(self._action_columns.values())))
         check_action_keys(actions, self._action_columns)
-        self.simulation.step(
-            {c.name: self._to_column(actions[k], c) for k, c in self._action_columns.items()}, output_copies
+        return {c.name: self._to_column(actions[k], c) for k, c in self._action_columns.items()}
+
+    def _write_actions(self, actions: Any) -> bool:
+        """Write the actions of several components; False where one of them was not written."""
+        return (
+            type(actions) is dict
+            and actions.keys() == self._action_writers.keys()
+            and all(writer.write(actions[key]) for key, writer in self._action_writers.items())
         )
 
     def _to_column(self, actions: Any, column: Column) -> Any:
@@ -330,9 +262,3 @@ def _rebuild(simulation: Simulation, backend: Backend, copy: bool, gymnasium_typ
 
 def _num_elements(array: Any) -> int:
     return math.prod(array.shape)
-
-
-def _torch() -> Any:
-    import torch
-
-    return torch

@@ -11,7 +11,7 @@ from worldloom.core.base.arrays import to_numpy
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
-from worldloom.vector.world_batch import Backend
+from worldloom.vector.checks import Backend
 
 
 class VectorAdapter:

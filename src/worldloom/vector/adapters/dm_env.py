@@ -15,9 +15,9 @@ from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.vector.adapters.base import VectorAdapter
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
-from worldloom.vector.checks import check_config_names
+from worldloom.vector.checks import Backend, check_config_names
 from worldloom.vector.env_layout import EnvComponent, combine_values
-from worldloom.vector.world_batch import Backend, resolve_definition
+from worldloom.vector.world_batch import resolve_definition
 
 try:
     import dm_env

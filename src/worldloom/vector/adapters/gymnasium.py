@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -22,6 +22,7 @@ from worldloom.vector.checks import (
     DISCRETE_SPACES,
     NUMERIC_KINDS,
     RENDER_MODES,
+    Backend,
     StepResult,
     check_config_names,
     check_render_mode,
@@ -32,7 +33,10 @@ from worldloom.vector.checks import (
 )
 from worldloom.vector.render_modes import make_observer
 from worldloom.vector.world_attributes import WorldAttributes
-from worldloom.vector.world_batch import Backend, WorldBatch, resolve_definition
+from worldloom.vector.world_batch import WorldBatch, resolve_definition
+
+_INTEGERS = (int, np.int64)
+"""Types of the actions of one world whose range is checked without Gymnasium's function."""
 
 
 class WorldVectorEnv(NoShallowCopy, WorldAttributes, gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -194,8 +198,9 @@ class WorldVectorEnv(NoShallowCopy, WorldAttributes, gymnasium.vector.VectorEnv[
                 f"world {int(self._ended.argmax())} is over: with autoreset='disabled' reset it first, "
                 "reset(options={'reset_mask': mask})"
             )
-        self.batch.step(actions)
-        step_result = self.batch.step_result()
+        batch = self.batch
+        batch.step(actions)
+        step_result = batch.step_result()
         if self._refuses_ended:
             self._ended = to_numpy(step_result[2] | step_result[3], "the flags")
         if self._observer is not None:
@@ -280,6 +285,8 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         self.render_mode = render_mode
         self.observation_space = self._vector.single_observation_space
         self.action_space = self._vector.single_action_space
+        self._num_choices = self.action_space.n if isinstance(self.action_space, gymnasium.spaces.Discrete) else 0
+        self._select_first = _make_selection(self.observation_space)
 
     @property
     def simulation(self) -> Simulation:
@@ -296,23 +303,24 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
             seed = checked_int("seed", seed, 0, 2**63 - 1)
         super().reset(seed=seed)
         observations, infos = self._vector.reset(seed=seed)
-        return _first_world(observations, self.observation_space), _first_info(infos)
+        return self._select_first(observations), _first_info(infos)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        if not self._is_valid(action):
+        if type(action) in _INTEGERS and 0 <= action < self._num_choices:
+            batched: Any = np.array((action,))
+        elif not self._is_valid(action):
             raise InputError(f"{action!r} is no action of {self.action_space}")
-        batched = (
-            {k: np.asarray(v)[None] for k, v in action.items()}
-            if isinstance(action, Mapping)
-            else np.asarray(action)[None]
-        )
+        elif isinstance(action, Mapping):
+            batched = {k: np.asarray(v)[None] for k, v in action.items()}
+        else:
+            batched = np.asarray(action)[None]
         observations, rewards, terminations, truncations, infos = self._vector.step(batched)
         return (
-            _first_world(observations, self.observation_space),
+            self._select_first(observations),
             float(rewards[0]),
             bool(terminations[0]),
             bool(truncations[0]),
-            _first_info(infos),
+            _first_info(infos) if infos else {},
         )
 
     def _is_valid(self, action: Any) -> bool:
@@ -330,13 +338,29 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         self._vector.close()
 
 
-def _first_world(observations: Any, space: gymnasium.Space[Any]) -> Any:
-    """The observation of the first world, in the type of ``space``."""
+def _make_selection(space: gymnasium.Space[Any]) -> Callable[[Any], Any]:
+    """A function from the observations of a batch to that of its first world, in the type of ``space``."""
     if isinstance(space, gymnasium.spaces.Dict):
-        return {key: _first_world(observations[key], subspace) for key, subspace in space.items()}
+        return functools.partial(_select_entries, {key: _make_selection(part) for key, part in space.items()})
     if isinstance(space, gymnasium.spaces.Tuple):
-        return tuple(_first_world(part, subspace) for part, subspace in zip(observations, space, strict=True))
-    return np.int64(observations[0]) if isinstance(space, gymnasium.spaces.Discrete) else np.asarray(observations[0])
+        return functools.partial(_select_elements, [_make_selection(part) for part in space])
+    return _select_integer if isinstance(space, gymnasium.spaces.Discrete) else _select_array
+
+
+def _select_entries(selections: Mapping[str, Callable[[Any], Any]], observations: Any) -> dict[str, Any]:
+    return {key: select(observations[key]) for key, select in selections.items()}
+
+
+def _select_elements(selections: Sequence[Callable[[Any], Any]], observations: Any) -> tuple[Any, ...]:
+    return tuple(select(part) for select, part in zip(selections, observations, strict=True))
+
+
+def _select_integer(observations: Any) -> np.int64:
+    return np.int64(observations[0])
+
+
+def _select_array(observations: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(observations[0])
 
 
 def _first_info(infos: dict[str, Any]) -> dict[str, Any]:

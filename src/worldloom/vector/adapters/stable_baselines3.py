@@ -11,7 +11,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.fields import Role
 from worldloom.vector.adapters.base import VectorAdapter
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
-from worldloom.vector.world_batch import Backend
+from worldloom.vector.checks import Backend
 
 try:
     from stable_baselines3.common.vec_env import VecEnv

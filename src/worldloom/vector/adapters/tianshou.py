@@ -11,7 +11,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.vector.adapters.base import VectorAdapter, stack_actions
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
-from worldloom.vector.world_batch import Backend
+from worldloom.vector.checks import Backend
 
 try:
     from tianshou.data import Batch

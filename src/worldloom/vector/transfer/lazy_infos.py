@@ -1,0 +1,52 @@
+"""Infos whose entries are made when a client first uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class LazyInfos(dict[str, Any]):
+    """A dict that fills itself at the first use of any of its methods. :func:`lazy_infos` makes one."""
+
+    __slots__ = ("_build", "_values")
+    _build: Callable[[Any], dict[str, Any]] | None
+    _values: Any
+
+    def fill(self) -> None:
+        """Make the entries, unless they are there."""
+        build = getattr(self, "_build", None)  # not set by LazyInfos()
+        if build is not None:
+            values, self._build, self._values = self._values, None, None
+            dict.update(self, build(values))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is a plain dict."""
+        return dict, (dict(self),)
+
+
+def _filling(name: str) -> Callable[..., Any]:
+    """A method of dict that fills a :class:`LazyInfos` first."""
+    method = getattr(dict, name)
+
+    def call(self: LazyInfos, *arguments: Any, **entries: Any) -> Any:
+        self.fill()
+        return method(self, *arguments, **entries)
+
+    call.__name__, call.__qualname__, call.__doc__ = name, f"LazyInfos.{name}", method.__doc__
+    return call
+
+
+for _name in (
+    *("__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__reversed__", "__len__"),
+    *("__eq__", "__ne__", "__or__", "__ror__", "__ior__", "__repr__"),
+    *("get", "keys", "values", "items", "pop", "popitem", "setdefault", "update", "clear", "copy"),
+):
+    setattr(LazyInfos, _name, _filling(_name))
+
+
+def lazy_infos(build: Callable[[Any], dict[str, Any]], values: Any) -> LazyInfos:
+    """Infos whose entries ``build`` returns, given ``values``. A constructor in Python would take twice the time."""
+    infos = LazyInfos()
+    infos._build, infos._values = build, values
+    return infos
