@@ -10,7 +10,7 @@ import numpy as np
 
 from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
-from worldloom.core.runtime.action_range import fits
+from worldloom.core.runtime.action_range import fits, narrowed
 from worldloom.vector.checks import NUMERIC_KINDS, check_action_keys
 from worldloom.vector.world_batch import WorldBatch
 
@@ -53,8 +53,10 @@ class ActionConverter:
             if type(actions) is np.ndarray and actions.shape == (count, *shape):
                 if actions.dtype == dtype:
                     return actions
-                if actions.dtype.kind == dtype.kind and (dtype.kind == "f" or fits(actions, dtype)):
+                if actions.dtype.kind == dtype.kind == "f":
                     return actions.astype(dtype)
+                if actions.dtype.kind == dtype.kind == "i" and (narrow := narrowed(actions, dtype)) is not None:
+                    return narrow
             return self._convert_one(SINGLE_ACTION, actions, dtype, (count, *shape))
         check_action_keys(actions, self.columns)
         return {
