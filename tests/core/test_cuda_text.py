@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import warp as wp
 from thorough import sample
+from varying_agents import OFFICE
 from warp._src.context import runtime
 from wide_worlds import strips, yard
 
@@ -33,6 +34,7 @@ WORLDS = {
     "tag": "TagContinuousDemo-v0",
     "economy": "CovidEconomySynthetic-v0",
     "hanabi": "Hanabi-v0",
+    "office": OFFICE,
 }
 
 

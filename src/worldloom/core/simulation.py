@@ -171,9 +171,9 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         """Step every world.
 
         Args:
-            actions: An array or tensor of shape (num_worlds, count, ...) for a world with one action component; a
-                mapping from ``Table.name``, or from the kind of entity, to such arrays for several. Actions that are
-                not given keep the values in their columns.
+            actions: An array or tensor of shape (num_worlds, count, ...) for a world with one action component, by
+                agent row for a population; a mapping from ``Kind.name``, or from the kind of entity, to such arrays for
+                several. Actions that are not given keep the values in their columns.
             output_copies: Pairs of a column's memory and a target array of its shape. Where :attr:`copies_in_step`
                 holds, the threads that step the worlds copy their slices; otherwise the copies follow the step.
         """

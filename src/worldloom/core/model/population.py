@@ -8,7 +8,7 @@ number. Serial numbers grow in spawn order, so a reference finds its row by bise
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import warp as wp
@@ -22,6 +22,13 @@ OVERFLOWS: tuple[str, ...] = get_args(Overflow)
 SERIAL, DESPAWNED, ROW_WORLD = "wl_serial", "wl_dead", "wl_world"
 """The columns that the engine adds to a population: the serial number of each entity, whether it is despawned at the
 next compaction, and, where all worlds share one pool of rows, its world."""
+
+AGENT_ROW = "wl_agent_row"
+"""The column that the engine adds to a population of agents: the row of each entity in the table of agent rows, -1
+until it has one."""
+
+AGENT_TABLE = "__agents"
+"""What the name of a table of agent rows has after that of its population."""
 
 STEP_BITS, SYSTEM_BITS, SPAWN_INDEX_BITS = 27, 11, 25
 """Bits of the parts of a serial number: the step, the system, and the index of the spawn. No counter is needed."""
@@ -39,11 +46,14 @@ class UpTo:
         overflow: What happens when a world spawns more. ``error``: a fault of that world, which is reset, and the step
             raises :class:`~worldloom.core.base.errors.CapacityError`. ``reset``: the fault and the reset, and the run
             continues. ``drop``: entities that do not fit are not spawned, and counted.
+        agents: Whether environments and trainers control the entities: each has one of ``per_world`` rows of actions,
+            observations and rewards for as long as it exists.
     """
 
     per_world: int
     batch: int | None = None
     overflow: Overflow = "error"
+    agents: bool = field(default=False, metadata={"fingerprint": "unless default"})
 
     def __str__(self) -> str:
         return f"up to {self.per_world:,}" + (f" ({self.batch:,} in the batch)" if self.batch is not None else "")
@@ -57,6 +67,10 @@ class UpTo:
                 return f"has {name}={value!r}, which is no whole number from 1 to {end - 1:,}"
         if self.overflow not in OVERFLOWS:
             return f"has overflow={self.overflow!r}, which is none of {', '.join(OVERFLOWS)}"
+        if not isinstance(self.agents, bool):
+            return f"has agents={self.agents!r}, which is neither True nor False"
+        if self.agents and self.batch is not None:
+            return "has agents=True and batch, but every agent needs a row of its own world"
         return None
 
 
@@ -89,6 +103,16 @@ class Population:
         return f"{self.table}__new"
 
     @property
+    def agents(self) -> bool:
+        """Whether environments and trainers control its entities."""
+        return self.limit.agents
+
+    @property
+    def agent_table(self) -> str:
+        """The table of agent rows, if the population consists of agents; see :mod:`worldloom.core.model.agent_rows`."""
+        return self.table + AGENT_TABLE
+
+    @property
     def scratch_table(self) -> str:
         """The table of the memory that the kernels of a compaction share, if the population is pooled."""
         return f"{self.table}__scratch"
@@ -96,7 +120,8 @@ class Population:
     @property
     def row_fields(self) -> dict[str, Field]:
         """The columns that the engine adds to its table."""
-        return {n: f for n, f in ROW_FIELDS.items() if n != ROW_WORLD or self.pooled}
+        present = {SERIAL: True, DESPAWNED: True, ROW_WORLD: self.pooled, AGENT_ROW: self.agents}
+        return {name: column for name, column in ROW_FIELDS.items() if present[name]}
 
     @property
     def overflow_message(self) -> str:
@@ -136,6 +161,7 @@ ROW_FIELDS: dict[str, Field] = {
     SERIAL: Field(SERIAL, wp.int64, role=Role.ENGINE, default=-1, keep=True),
     DESPAWNED: Field(DESPAWNED, wp.bool, role=Role.ENGINE, default=False, keep=True, transient=True),
     ROW_WORLD: Field(ROW_WORLD, wp.int32, role=Role.ENGINE, default=-1, keep=True),
+    AGENT_ROW: Field(AGENT_ROW, wp.int32, role=Role.ENGINE, default=-1, keep=True),
 }
 
 

@@ -181,16 +181,36 @@ class Definition:
         names = tuple(name for name in kind.fields if name in spawn_fields)
         return Population(kind.__name__, limit, min(capacity, _MAX_STAGED), names, is_event(kind))
 
+    @property
+    def agent_tables(self) -> dict[str, str]:
+        """By kind, the table with a row per agent for actions, observations and rewards: for most kinds their own."""
+        return {
+            k.__name__: self.populations[k.__name__].agent_table if isinstance(n, UpTo) and n.agents else k.__name__
+            for k, n in self.entities.items()
+        }
+
+    def agents_end(self, kind: type[Entity]) -> bool:
+        """Whether entities of ``kind`` are agents with flags of their own: they end individually, or come and go."""
+        population = self.populations.get(kind.__name__)
+        return population.agents if population is not None else self.agents(kind)
+
     def require_fixed(self, roles: Iterable[Role], what: str) -> None:
-        """Raise InputError if a kind whose number varies has components of ``roles``. ``what`` needs a fixed number."""
+        """Raise InputError if a population without agents has components of ``roles``, which ``what`` would export."""
         for kind in self.entities:
-            if kind.__name__ not in self.populations:
+            if kind.__name__ not in self.populations or self.populations[kind.__name__].agents:
                 continue
             name = next((f.name for f in kind.fields.values() if f.role in roles), None)
             if name is not None:
+                acts = any(f.role is Role.ACTION for f in kind.fields.values())
+                fix = (
+                    "register it with wl.UpTo(..., agents=True)"
+                    if acts
+                    else "step a Simulation and read its padded columns, "
+                    "or give the component to a kind of a fixed number"
+                )
                 raise InputError(
                     f"the number of '{kind.__name__}' in world '{self.id}' varies, so {what} cannot show its '{name}': "
-                    "step a Simulation and read its padded columns, or give the component to a kind of a fixed number"
+                    + fix
                 )
 
     @functools.cached_property
@@ -210,7 +230,7 @@ class Definition:
     # -- components by role ------------------------------------------------------------------------------------------
 
     def actions(self) -> dict[str, tuple[str, Field]]:
-        """Every action component as ``Table.name``, with its table and field."""
+        """Every action component as ``Kind.name``, with the table of its agents and its field."""
         return self._by_role(Role.ACTION)
 
     def observations(self) -> dict[str, tuple[str, Field]]:
@@ -222,7 +242,8 @@ class Definition:
     def _by_role(self, role: Role) -> dict[str, tuple[str, Field]]:
         tables: list[tuple[str, dict[str, Field]]] = [("World", self.world.fields)]
         tables += [(k.__name__, k.fields) for k in self.entities]
-        return {f"{t}.{n}": (t, f) for t, fields in tables for n, f in fields.items() if f.role is role}
+        agents = {"World": "World", **self.agent_tables}
+        return {f"{t}.{n}": (agents[t], f) for t, fields in tables for n, f in fields.items() if f.role is role}
 
     # -- variants ----------------------------------------------------------------------------------------------------
 
@@ -250,10 +271,12 @@ class Definition:
             if kind is None:
                 raise InputError(f"world '{self.id}' has no entities '{key}': it has {', '.join(kinds)}")
             count = int(count) if isinstance(count, np.integer) else count
-            varies = isinstance(entities[kind], UpTo)
-            if varies and isinstance(count, int):
-                count = replace(entities[kind], per_world=count)  # type: ignore[type-var]
-            elif not varies and isinstance(count, UpTo):
+            registered = entities[kind]
+            if isinstance(registered, UpTo) and isinstance(count, int):
+                count = replace(registered, per_world=count)
+            elif isinstance(registered, UpTo) and isinstance(count, UpTo):
+                count = replace(count, agents=registered.agents)
+            elif isinstance(count, UpTo):
                 raise InputError(
                     f"the number of '{kind.__name__}' in world '{self.id}' is fixed: give a whole number, not {count!r}"
                 )

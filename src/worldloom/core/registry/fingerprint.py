@@ -237,7 +237,16 @@ def _value(value: Any) -> Any:
     if isinstance(value, Space):
         return repr(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [type(value).__name__, {f.name: _value(getattr(value, f.name)) for f in dataclasses.fields(value)}]
+        return [type(value).__name__, {f.name: _value(getattr(value, f.name)) for f in _described_fields(value)}]
     if isinstance(value, MathFunction | Helper):
         return value.name
     return getattr(value, "__qualname__", type(value).__qualname__)
+
+
+def _described_fields(value: Any) -> list[dataclasses.Field[Any]]:
+    """The fields of a dataclass, without those added later that have their defaults: older digests stay valid."""
+    return [
+        f
+        for f in dataclasses.fields(value)
+        if f.metadata.get("fingerprint") != "unless default" or getattr(value, f.name) != f.default
+    ]

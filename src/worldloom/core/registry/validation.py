@@ -161,6 +161,12 @@ def _validate_population(definition: Definition, kind: type[Entity], limit: UpTo
             f"entities of kind '{kind.__name__}' end their episodes one by one, but their number varies",
             "remove them with despawn()",
         )
+    if limit.agents and (is_event(kind) or not any(field.role is Role.ACTION for field in kind.fields.values())):
+        problem = "are events" if is_event(kind) else "have no action"
+        raise definition.error(
+            f"entities of kind '{kind.__name__}' {problem}, but they are declared as agents",
+            "leave agents=True out, or give them a component such as move: wl.Action(wl.Discrete(2))",
+        )
 
 
 def _validate_references(definition: Definition, owner: type[Components]) -> None:

@@ -28,15 +28,16 @@ class ActionMixin(FaultMixin):
             self._assign(column, actions)
             return
         world = f"world '{self.definition.id}'"
-        columns = {column.name: column for column in self._actions}
+        columns = self._action_columns()
         if not isinstance(actions, Mapping):
             names = ", ".join(columns) or "nothing"
             raise InputError(f"{world} takes actions for {names}: hand in a mapping with one array for each")
+        tables = {column.name: column for column in self._actions}  # for populations of agents, other names
         for key, values in actions.items():
             name = key if isinstance(key, str) else self._action_of(key)
-            if name not in columns:
+            if name not in columns and name not in tables:
                 raise InputError(f"there is no action '{name}': {world} takes {', '.join(columns)}")
-            self._assign(columns[name], values)
+            self._assign(columns[name] if name in columns else tables[name], values)
 
     def _assign(self, column: Column, actions: Any) -> None:
         """Copy actions into their column. Keep those out of range until the faults that they cause are read."""
@@ -49,8 +50,12 @@ class ActionMixin(FaultMixin):
     def _action_of(self, kind: Any) -> str:
         """The name of the one action of a kind of entity."""
         table = getattr(kind, "__name__", repr(kind))
-        names = [column.name for column in self._actions if column.name.startswith(f"{table}.")]
+        names = [name for name in self._action_columns() if name.startswith(f"{table}.")]
         return names[0] if len(names) == 1 else table
+
+    def _action_columns(self) -> dict[str, Column]:
+        """The action columns by ``Kind.name``."""
+        return dict(zip(self.definition.actions(), self._actions, strict=True))
 
 
 def _with_entity_axis(values: Any, shape: tuple[int, ...]) -> Any:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.kernels.guards import CAPACITY
+from worldloom.core.model.agent_rows import kind_of_rows
 from worldloom.core.runtime.column import Column
 
 OutOfRangeActions = dict[tuple[str, int], list[int]]
-"""The actions that did not fit, in order, by ``Table.name`` (with the index of one of several choices) and world."""
+"""The actions that did not fit, in order, by ``Kind.name`` (with the index of one of several choices) and world."""
 
 INT32_LIMITS = (-(2**31), 2**31 - 1)
 """The values that replace actions that do not fit."""
@@ -52,7 +53,9 @@ def out_of_range_actions(values: Any, column: Column) -> OutOfRangeActions:
     info = np.iinfo(column.dtype)
     for index in np.argwhere((values < info.min) | (values > info.max))[:CAPACITY].tolist():
         choice = f"[{index[-1]}]" if column.field.value_shape else ""
-        actions.setdefault((f"{column.name}{choice}", index[0]), []).append(int(values[tuple(index)]))
+        actions.setdefault((f"{kind_of_rows(column.table)}.{column.field.name}{choice}", index[0]), []).append(
+            int(values[tuple(index)])
+        )
     return actions
 
 

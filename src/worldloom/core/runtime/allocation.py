@@ -53,6 +53,9 @@ def allocate_tables(
         else:
             kind = PooledTable if population.pooled else PopulationTable
             tables[name] = kind(population, columns, tables[WORLD].columns)
+    for population in schedule.counts.populations.values():
+        if population.agents:
+            tables[population.table].__dict__["rows_of_agents"] = tables[population.agent_table]
     if unused:
         known = ", ".join(c.name for t in tables.values() for c in t if c.field.role not in _NOT_EXTERNAL)
         raise InputError(f"there is no column '{next(iter(unused))}' to be external: there are {known}")

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.base.arrays import to_numpy
+from worldloom.core.base.errors import InputError
 from worldloom.core.model.population import Population
 from worldloom.core.runtime.column import Column
 
-_POPULATION_ATTRIBUTES = ("counts", "rows", "mask", "offsets", "padded", "dropped")
+_POPULATION_ATTRIBUTES = ("counts", "rows", "mask", "offsets", "padded", "dropped", "agent_rows")
 
 
 class Table:
@@ -84,6 +85,18 @@ class PopulationTable(Table):
         """A column of the world that belongs to this table, with one value per world."""
         column: Column = self.__dict__["world"][f"{self.name}__{part}"]
         return column
+
+    @property
+    def agent_rows(self) -> Table:
+        """The rows of its agents: actions, observations, rewards, infos and flags, shape (num_worlds, capacity, ...).
+
+        Raises:
+            InputError: If it is not registered with ``wl.UpTo(..., agents=True)``.
+        """
+        rows: Table | None = self.__dict__.get("rows_of_agents")
+        if rows is None:
+            raise InputError(f"'{self.name}' has no agent rows: register it with wl.UpTo(..., agents=True)")
+        return rows
 
     @property
     def offsets(self) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from worldloom.core.model.columns import WORLD, ColumnKey
@@ -18,6 +18,7 @@ class _PendingChanges:
     """Populations, by name, that have changed since their last compaction.
 
     Attributes:
+        before_removal: By population, a system that runs before a compaction removes entities.
         entries: The schedule with compactions so far.
         spawned: Populations with spawned entities.
         despawned: Populations with despawned entities.
@@ -25,6 +26,7 @@ class _PendingChanges:
     """
 
     populations: dict[str, Population]
+    before_removal: Mapping[str, SystemNode]
     entries: list[Entry] = field(default_factory=list)
     spawned: set[str] = field(default_factory=set)
     despawned: set[str] = field(default_factory=set)
@@ -35,6 +37,8 @@ class _PendingChanges:
         for name, population in self.populations.items():
             if name in tables and name in self.spawned | self.despawned:
                 in_order = name not in self.despawned | self.unordered
+                if name in self.despawned and name in self.before_removal:
+                    self.entries.append(self.before_removal[name])
                 self.entries.append(CompactionNode(population, spawned_in_order=in_order))
                 for changed in (self.spawned, self.despawned, self.unordered):
                     changed.discard(name)
@@ -55,9 +59,14 @@ class _PendingChanges:
         self.spawned |= {name for name in cleared if self.populations[name].pooled}  # frees the rows of the pool
 
 
-def with_compactions(entries: list[Entry], definition: Definition) -> list[Entry]:
-    """Insert compactions: before each entry that uses a changed population, and at the end."""
-    pending = _PendingChanges(definition.populations)
+def with_compactions(
+    entries: list[Entry], definition: Definition, before_removal: Mapping[str, SystemNode]
+) -> list[Entry]:
+    """Insert compactions: before each entry that uses a changed population, and at the end.
+
+    ``before_removal`` holds, by population, a system that runs before a compaction removes entities.
+    """
+    pending = _PendingChanges(definition.populations, before_removal)
     for entry in entries:
         if isinstance(entry, SystemNode):
             pending.add_system(entry)

@@ -6,14 +6,11 @@ a fixed text are in :mod:`worldloom.core.schedule.lifecycle`.
 
 from __future__ import annotations
 
-import ast
 import itertools
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from worldloom.core.arithmetic.functions import FUNCTIONS, construct
-from worldloom.core.base.source import Source
+from worldloom.core.arithmetic.functions import construct
 from worldloom.core.frontend.system import System
 from worldloom.core.model.dtypes import FLOATS, is_composite, scalar_of, shape_of
 from worldloom.core.model.entity import World
@@ -22,53 +19,24 @@ from worldloom.core.model.launch import LaunchNode, Mask
 from worldloom.core.model.population import Population
 from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
 from worldloom.core.registry.definition import Definition
-from worldloom.core.schedule.lifecycle import ENGINE_FILE
 from worldloom.core.schedule.long_arrays import array_copy_node, is_long
+from worldloom.core.schedule.system_text import element_loops, make_system
 from worldloom.core.schedule.table_views import EXPORTED_ROLES, FINAL, TableView
 
 Systems = tuple[System | None, System | None]
 """A system that sets a flag, and one that reports the fault behind it; None where a table has nothing to check."""
 
 
-# -- generation ------------------------------------------------------------------------------------------------------
-
-
-def _system(name: str, lines: list[str], over: TableView | None, world: type[World], **names: Any) -> System:
-    """A system from its lines; ``e`` is the entity, ``world`` the world, ``names`` are constants."""
-    head = f"def {name}(world: World):" if over is None else f"def {name}(e: Kind, world: World):"
-    text = head + "\n" + textwrap.indent("\n".join(lines), "    ")
-    namespace: dict[str, Any] = {
-        "World": world,
-        "Kind": over,
-        "isfinite": FUNCTIONS["isfinite"],
-        "dot": FUNCTIONS["dot"],
-        **names,
-    }
-    exec(text, namespace)  # noqa: S102 - the engine's own text
-    tree = ast.parse(text).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    return System(Source(namespace[name], tree, ENGINE_FILE), engine=True)
-
-
 def _table_system(name: str, lines: list[str], view: TableView, world: type[World], **names: Any) -> System | None:
     """A system over the rows of a table, or over the world; None without lines."""
     if not lines:
         return None
-    return _system(name, lines, None if view.__name__ == "World" else view, world, **names)
+    return make_system(name, lines, None if view.__name__ == "World" else view, world, **names)
 
 
 def _receiver(view: TableView) -> str:
     """The name of the row in the lines of a system over a table."""
     return "world" if view.__name__ == "World" else "e"
-
-
-def _element_loops(shape: tuple[int, ...], body: str) -> list[str]:
-    """``body`` for every element of an array; ``{}`` in it is the index."""
-    if not shape:
-        return [body.replace("{}", "")]
-    names = [f"i{d}" for d in range(len(shape))]
-    lines = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(names, shape, strict=True))]
-    return [*lines, "    " * len(shape) + body.replace("{}", "[" + ", ".join(names) + "]")]
 
 
 # -- episodes --------------------------------------------------------------------------------------------------------
@@ -99,12 +67,12 @@ def end_without_agents(definition: Definition, tables: dict[str, TableView]) -> 
         "    else:",
         "        world.truncate()",
     ]
-    return _system("everyone_left", lines, None, definition.world, **kinds)
+    return make_system("everyone_left", lines, None, definition.world, **kinds)
 
 
 def clear_population(population: Population, world: type[World]) -> System:
     """Remove all entities of a population. It is generated, since the name of the column contains that of the table."""
-    return _system(f"clear_{population.table}", [f"world.{population.table}__count = 0"], None, world)
+    return make_system(f"clear_{population.table}", [f"world.{population.table}__count = 0"], None, world)
 
 
 def _exported_fields(view: TableView, long: bool) -> list[Field]:
@@ -117,8 +85,10 @@ def keep_final(view: TableView, world: type[World]) -> System | None:
     lines = [
         line
         for f in _exported_fields(view, False)
-        for line in _element_loops(f.shape, f"{row}.{FINAL}{f.name}{{}} = {row}.{f.name}{{}}")
+        for line in element_loops(f.shape, f"{row}.{FINAL}{f.name}{{}} = {row}.{f.name}{{}}")
     ]
+    if f"{FINAL}active" in view.fields:
+        lines.append(f"{row}.{FINAL}active = {row}.active")
     return _table_system(f"keep_{view.__name__}", lines, view, world)
 
 
@@ -157,7 +127,7 @@ def clear_state(view: TableView, world: type[World]) -> System | None:
         if is_composite(field.dtype):
             default = construct(field.dtype, list(default.ravel()) if default.shape else [default])
         defaults[f"default_{field.name}"] = default
-        lines += _element_loops(field.shape, f"{row}.{field.name}{{}} = default_{field.name}")
+        lines += element_loops(field.shape, f"{row}.{field.name}{{}} = default_{field.name}")
     return _table_system(f"clear_{view.__name__}_state", lines, view, world, **defaults)
 
 
@@ -176,20 +146,37 @@ def check_actions(view: TableView, world: type[World]) -> Systems:
     The first system runs for every row of every step. It only sets a flag, without a branch. The second one runs for
     the worlds whose flag is set, and reports the fault.
     """
-    row, flags, reports = _receiver(view), list[str](), list[str]()
+    row, flags = _receiver(view), list[str]()
     for field in view.fields.values():
-        if field.role is not Role.ACTION:
-            continue
-        for index, n in _choices(field):
-            raw, clean = f"{row}.raw__{field.name}{index}", f"{row}.{field.name}{index}"
-            flags.append(f"{raw} != {clean}")
-            reports += _report_choice(raw, clean, f"action {view.__name__}.{field.name}{index}", n)
-    numbers = [f for f in view.fields.values() if f.role is Role.ACTION and isinstance(f.space, Box)]
+        if field.role is Role.ACTION:
+            flags += [f"{row}.raw__{field.name}{index} != {row}.{field.name}{index}" for index, _ in _choices(field)]
     lines = [f"world.faulty |= {' or '.join(flags)}"] if flags else []
+    lines += _flag_not_finite(view, _number_actions(view))
     return (
-        _table_system(f"find_bad_actions_{view.__name__}", lines + _flag_not_finite(view, numbers), view, world),
-        _table_system(f"name_bad_actions_{view.__name__}", reports + _report_not_finite(view, numbers), view, world),
+        _table_system(f"find_bad_actions_{view.__name__}", lines, view, world),
+        _table_system(f"name_bad_actions_{view.__name__}", _report_actions(view, view.__name__), view, world),
     )
+
+
+def check_agent_actions(view: TableView, population: str, world: type[World]) -> Systems:
+    """The same for the agent rows ``view`` of a population. Actions of free rows are ignored."""
+    lines = [f"    {line}" for line in _report_actions(view, population)]
+    return None, _table_system(f"name_bad_actions_{view.__name__}", ["if e.active:", *lines], view, world)
+
+
+def _report_actions(view: TableView, kind: str) -> list[str]:
+    """Report each action of a row that does not exist or is not finite."""
+    row, reports = _receiver(view), list[str]()
+    for field in view.fields.values():
+        if field.role is Role.ACTION:
+            for index, n in _choices(field):
+                raw, clean = f"{row}.raw__{field.name}{index}", f"{row}.{field.name}{index}"
+                reports += _report_choice(raw, clean, f"action {kind}.{field.name}{index}", n)
+    return reports + _report_not_finite(view, _number_actions(view), kind=kind)
+
+
+def _number_actions(view: TableView) -> list[Field]:
+    return [f for f in view.fields.values() if f.role is Role.ACTION and isinstance(f.space, Box)]
 
 
 def _choices(field: Field) -> list[tuple[str, int]]:
@@ -233,7 +220,7 @@ def _flag_not_finite(view: TableView, fields: list[Field]) -> list[str]:
     for field in fields:
         value = f"{row}.{field.name}"
         if field.is_array:
-            lines += _element_loops(field.shape, f"world.faulty |= {_not_finite(value + '{}', field)}")
+            lines += element_loops(field.shape, f"world.faulty |= {_not_finite(value + '{}', field)}")
         elif _is_scalar_or_vector(field):
             difference = f"({value} - {value})"
             terms.append(f"float(dot({difference}, {difference}))" if shape_of(field.dtype) else f"float({difference})")
@@ -245,17 +232,20 @@ def _flag_not_finite(view: TableView, fields: list[Field]) -> list[str]:
 
 
 def _report_not_finite(
-    view: TableView, fields: list[Field], writers: Callable[[TableView, str], str] | None = None
+    view: TableView,
+    fields: list[Field],
+    writers: Callable[[TableView, str], str] | None = None,
+    kind: str | None = None,
 ) -> list[str]:
     """Report each value that is not finite, with the entity and the systems that write the component."""
     over_world = view.__name__ == "World"
     row, lines = _receiver(view), list[str]()
     for field in fields:
-        name = f"World.{field.name}" if over_world else f"{field.name} of {view.__name__} {{value}}"
+        name = f"World.{field.name}" if over_world else f"{field.name} of {kind or view.__name__} {{value}}"
         name = f"action {name}" if field.role is Role.ACTION else name
         systems = "" if writers is None else writers(view, field.name)
         message = f"{name} is not a finite number{f' (written by {systems})' if systems else ''}"
-        lines += _element_loops(field.shape, f"if {_not_finite(f'{row}.{field.name}{{}}', field)}:")
+        lines += element_loops(field.shape, f"if {_not_finite(f'{row}.{field.name}{{}}', field)}:")
         pad = "    " * (len(field.shape) + 1)
         lines.append(f"{pad}world.fail({message!r}, {'0' if over_world else 'e.id'})")
     return lines

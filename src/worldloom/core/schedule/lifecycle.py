@@ -113,6 +113,12 @@ def activate_agent(agent: Any, world: Any) -> None:
     agent.active = True
 
 
+def free_agent_row(agent: Any, world: Any) -> None:
+    """Remove the agent from an agent row of a population."""
+    agent.active = False
+    agent.wl_entity = None
+
+
 # -- systems of these functions --------------------------------------------------------------------------------------
 
 _KERNEL_NAMES: dict[Callable[..., None], str] = {
@@ -124,6 +130,7 @@ _KERNEL_NAMES: dict[Callable[..., None], str] = {
     clear_agent_flags: "clear",
     end_agent: "tell",
     activate_agent: "return",
+    free_agent_row: "free",
 }
 """Names in generated code where they differ. A change of one changes the text of all kernels, and so their cache."""
 

@@ -13,6 +13,7 @@ from worldloom.core.model.launch import Launch, Mask, label_of, launch_node
 from worldloom.core.model.pairs import Pair
 from worldloom.core.registry.definition import Definition, PhaseEntry
 from worldloom.core.schedule import generated_systems, lifecycle
+from worldloom.core.schedule.agent_systems import AgentSystems
 from worldloom.core.schedule.dependencies import with_compactions, with_grids
 from worldloom.core.schedule.entries import (
     FAULTY,
@@ -36,11 +37,13 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     planner = _Planner(definition, autoreset, checks)
     tables, populations = planner.tables, planner.populations
     step, reset = (
-        with_grids(with_compactions(entries, definition), definition) for entries in (planner.step(), planner.reset())
+        with_grids(with_compactions(entries, definition, planner.collect_rewards), definition)
+        for entries in (planner.step(), planner.reset())
     )
     staging = {p.new_table: p.spawn_capacity for p in populations}
+    agent_rows = {p.agent_table: p.limit.per_world for p in populations if p.agents}
     pairs = {s.pair.__name__: s.pair.max_pairs(definition.rows) for s in definition.systems if s.pair is not None}
-    counts = RowCounts({WORLD: 1, **definition.rows, **staging, **pairs}, definition.populations)
+    counts = RowCounts({WORLD: 1, **definition.rows, **staging, **agent_rows, **pairs}, definition.populations)
     scratch = {p.scratch_table: scratch_columns.fields(p, tables[p.table].fields) for p in populations if p.pooled}
     return Schedule(tables, counts, step, reset, scratch, narrow=definition.narrow)
 
@@ -49,9 +52,11 @@ class _Planner:
     """Puts the systems of the user and of the engine in order.
 
     Attributes:
-        every: The tables of the world and of all kinds.
+        every: The tables of the world, of all kinds, and of the agent rows of populations.
         fixed: Those of them with a fixed number of rows.
-        agents: The tables of kinds whose entities end their episodes individually.
+        agents: The tables of agents that end their episodes individually.
+        agent_systems: The systems of populations of agents.
+        collect_rewards: By population of agents, the system that copies rewards to agent rows.
         check_actions, check_numbers, check_observations: Systems for each of ``every``.
     """
 
@@ -61,21 +66,36 @@ class _Planner:
         world = self.tables[WORLD].kind
         assert issubclass(world, World)
         self.world = world
-        self.every = [self.tables[WORLD], *(self.tables[kind.__name__] for kind in definition.entities)]
-        self.fixed = [v for v in self.every if v.__name__ not in definition.populations]
         self.populations = list(definition.populations.values())
+        agent_rows = {p.agent_table: p for p in self.populations if p.agents}
+        self.every = [self.tables[name] for name in (WORLD, *definition.rows, *agent_rows)]
+        self.fixed = [v for v in self.every if v.__name__ not in definition.populations]
+        self.agent_rows = agent_rows
+        self.agent_systems = [
+            AgentSystems(self.tables[p.table], self.tables[name], p.limit.per_world, world)
+            for name, p in agent_rows.items()
+        ]
+        self.collect_rewards = {
+            systems.population.__name__: SystemNode(system, systems.rows, None, 0)
+            for systems in self.agent_systems
+            if (system := systems.collect_rewards()) is not None
+        }
+        self.publish_agents = [systems.publish() for systems in self.agent_systems]
+        self.assign_first_rows: list[System | None] = [
+            systems.assign_rows(episode_begins=True) for systems in self.agent_systems
+        ]
         self.ordinals = _ordinals(definition)
         self.agents = [view for view in self.every[1:] if "active" in view.fields]
-        self.clear_agent_flags, self.end_agents, self.activate_agents = (
+        self.clear_agent_flags, self.end_agents = (
             [agent_system(function, view) for view in self.agents]
-            for function in (
-                lifecycle.clear_agent_flags,
-                lifecycle.end_agent,
-                lifecycle.activate_agent,
-            )
+            for function in (lifecycle.clear_agent_flags, lifecycle.end_agent)
         )
+        self.activate_agents = [
+            agent_system(lifecycle.free_agent_row if v.__name__ in agent_rows else lifecycle.activate_agent, v)
+            for v in self.agents
+        ]
         writers = functools.partial(_writers, definition)
-        self.check_actions = self._checks(checks, lambda v: generated_systems.check_actions(v, world))
+        self.check_actions = self._checks(checks, self._check_actions)
         self.check_numbers = self._checks(checks, lambda v: generated_systems.check_finite(v, world, False, writers))
         self.check_observations = self._checks(
             checks, lambda v: generated_systems.check_finite(v, world, True, writers)
@@ -83,6 +103,14 @@ class _Planner:
 
     def _checks(self, checks: bool, make: Callable[[TableView], Systems]) -> list[Systems]:
         return [make(view) if checks else (None, None) for view in self.every]
+
+    def _check_actions(self, view: TableView) -> Systems:
+        if view.__name__ in self.agent_rows:
+            population = self.agent_rows[view.__name__].table
+            return generated_systems.check_agent_actions(view, population, self.world)
+        if any(view is systems.population for systems in self.agent_systems):
+            return None, None  # its actions come from agent rows
+        return generated_systems.check_actions(view, self.world)
 
     # -- phases ------------------------------------------------------------------------------------------------------
 
@@ -97,6 +125,7 @@ class _Planner:
             *self._over(self.every, [generated_systems.clear_rewards(v, self.world) for v in self.every]),
             *self._over(self.agents, self.clear_agent_flags),
             *self._check_before_faults(self.check_actions, stepping),
+            *[SystemNode(a.take_actions(), a.population, stepping, 0) for a in self.agent_systems],
             *self._user_phase("step", self.definition.step, stepping),
             *self._check_before_faults(self.check_numbers, stepping),
             *self._over_world([generated_systems.end_without_agents(self.definition, self.tables)], stepping),
@@ -104,12 +133,15 @@ class _Planner:
             *self._report_flags(self.check_actions),
             *self._report_flags(self.check_numbers),
             *self._over_world([world_system(lifecycle.end_step)], stepping),
+            *[SystemNode(a.end_removed(), a.rows, stepping, 0) for a in self.agent_systems],
+            *self._over_world([a.assign_rows(episode_begins=False) for a in self.agent_systems], stepping),
             *self._over(self.agents, self.end_agents, stepping),
         ]
         if next_step:
             entries += self._begin_episode(RESETTING)
             entries += self._over_world([world_system(lifecycle.finish_reset)], RESETTING)
         entries += self._observe()
+        entries += self._publish(None)
         if self.autoreset == "same_step":
             entries += self._arrays(generated_systems.keep_final_arrays, FINISHED)
             entries += self._over(
@@ -117,6 +149,7 @@ class _Planner:
             )
             entries += self._begin_episode(FINISHED)
             entries += self._user_phase("observe", self.definition.observe, FINISHED)
+            entries += self._publish(FINISHED)
         return entries
 
     def reset(self) -> list[Entry]:
@@ -126,6 +159,7 @@ class _Planner:
             *self._over(self.every, [generated_systems.clear_rewards(v, self.world) for v in self.every], mask),
             *self._over(self.agents, self.clear_agent_flags, mask),
             *self._user_phase("observe", self.definition.observe, mask),
+            *self._publish(mask),
             *self._over_world([world_system(lifecycle.clear_episode_flags)], mask),
         ]
 
@@ -138,6 +172,7 @@ class _Planner:
             *self._over_world([generated_systems.clear_population(p, self.world) for p in self.populations], mask),
             *self._over(self.agents, self.activate_agents, mask),
             *self._user_phase("reset", self.definition.reset, mask),
+            *self._over_world(self.assign_first_rows, mask),
         ]
 
     def _observe(self) -> list[Entry]:
@@ -150,11 +185,16 @@ class _Planner:
             checks += self._over(self.agents, self.end_agents, FAULTY)
         return [*self._user_phase("observe", self.definition.observe, None), *checks]
 
+    def _publish(self, mask: Mask | None) -> list[Entry]:
+        """Copy observations to the agent rows of populations."""
+        return self._over([systems.rows for systems in self.agent_systems], self.publish_agents, mask)
+
     # -- checks ------------------------------------------------------------------------------------------------------
 
     def _one_row(self, view: TableView) -> bool:
         name = view.__name__
-        return self.definition.rows.get(name, 1) == 1 and name not in self.definition.populations
+        varies = name in self.definition.populations or name in self.agent_rows
+        return not varies and self.definition.rows.get(name, 1) == 1
 
     def _check_before_faults(self, checks: list[Systems], mask: Mask | None) -> list[Entry]:
         """Set the flags of tables with one row per world, and report the faults of the others at once.

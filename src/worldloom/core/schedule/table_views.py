@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from worldloom.core.model.agent_rows import agent_row_kind
 from worldloom.core.model.entity import AGENT_FIELDS, Entity, Has, World
 from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.grid import grid_fields
@@ -42,6 +43,8 @@ def make_table_views(definition: Definition, keep_final: bool) -> dict[str, Tabl
             population = definition.populations[kind.__name__]
             tables[kind.__name__] = TableView(kind, kind.__name__, population.row_fields)
             tables[population.new_table] = _staging_view(kind, population)
+            if population.agents:
+                tables[population.agent_table] = _agent_view(kind, population, keep_final)
             continue
         extra = _final_fields(kind.fields) if keep_final else {}
         if definition.agents(kind):
@@ -57,6 +60,14 @@ def _staging_view(kind: type[Entity], population: Population) -> TableView:
     fields = {**kind.fields, **ROW_FIELDS}
     view.fields = {name: replace(field, transient=True) for name, field in fields.items() if name in names}
     return view
+
+
+def _agent_view(kind: type[Entity], population: Population, keep_final: bool) -> TableView:
+    """The table of the agent rows of a population."""
+    active = AGENT_FIELDS["active"]
+    final = {FINAL + active.name: replace(active, name=FINAL + active.name, default=False)}
+    rows = agent_row_kind(kind, population, {**_final_fields(kind.fields), **final} if keep_final else {})
+    return TableView(rows, population.agent_table, {})
 
 
 def _final_fields(fields: dict[str, Field]) -> dict[str, Field]:

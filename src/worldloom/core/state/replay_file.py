@@ -171,7 +171,7 @@ class _ChunkParser:
         if set(actions) != set(declared):
             raise self._wrong("actions")
         for name, (table, field) in declared.items():
-            entities = () if table == "World" else (self.definition.rows[table],)
+            entities = () if table == "World" else (self.definition.rows[name.partition(".")[0]],)
             shape = (steps, self.worlds, *entities, *field.value_shape)
             self._require(f"actions/{name}", actions[name], ("int32", "float32"), shape)
         return actions

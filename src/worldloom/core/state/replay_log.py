@@ -190,7 +190,7 @@ class ReplayLog:
             "world": definition.id,
             "hash": definition.hash,
             "counts": {
-                kind.__name__: asdict(count) if isinstance(count, UpTo) else count
+                kind.__name__: _saved_limit(count) if isinstance(count, UpTo) else count
                 for kind, count in definition.entities.items()
             },
             "autoreset": self.autoreset,
@@ -252,3 +252,8 @@ class _EpisodeReader:
 def _next_step(episode: Episode) -> tuple[int, int]:
     """The number of an episode, and of the step that would continue it."""
     return episode.number, episode.first_step + len(episode)
+
+
+def _saved_limit(limit: UpTo) -> dict[str, Any]:
+    """A capacity as it is saved. Whether the entities are agents is part of the definition."""
+    return {name: value for name, value in asdict(limit).items() if name != "agents"}

@@ -1,0 +1,40 @@
+"""Systems of the engine that are made from generated lines of text."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from typing import Any
+
+from worldloom.core.arithmetic.functions import FUNCTIONS
+from worldloom.core.base.source import Source
+from worldloom.core.frontend.system import System
+from worldloom.core.model.entity import World
+from worldloom.core.schedule.lifecycle import ENGINE_FILE
+from worldloom.core.schedule.table_views import TableView
+
+
+def make_system(name: str, lines: list[str], over: TableView | None, world: type[World], **names: Any) -> System:
+    """A system from its lines; ``e`` is the entity, ``world`` the world, ``names`` are constants."""
+    head = f"def {name}(world: World):" if over is None else f"def {name}(e: Kind, world: World):"
+    text = head + "\n" + textwrap.indent("\n".join(lines), "    ")
+    namespace: dict[str, Any] = {
+        "World": world,
+        "Kind": over,
+        "isfinite": FUNCTIONS["isfinite"],
+        "dot": FUNCTIONS["dot"],
+        **names,
+    }
+    exec(text, namespace)  # noqa: S102 - the engine's own text
+    tree = ast.parse(text).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return System(Source(namespace[name], tree, ENGINE_FILE), engine=True)
+
+
+def element_loops(shape: tuple[int, ...], body: str) -> list[str]:
+    """``body`` for every element of an array; ``{}`` in it is the index."""
+    if not shape:
+        return [body.replace("{}", "")]
+    names = [f"i{d}" for d in range(len(shape))]
+    lines = [f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(names, shape, strict=True))]
+    return [*lines, "    " * len(shape) + body.replace("{}", "[" + ", ".join(names) + "]")]
