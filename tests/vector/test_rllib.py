@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from meadow import MEADOW, SKY
 from thorough import THOROUGH
+from varying_agents import OFFICE
 
 import worldloom as wl
 from worldloom.core.base.errors import InputError
@@ -286,3 +287,11 @@ def test_without_the_package_one_sentence_says_what_to_install(monkeypatch: pyte
     monkeypatch.delitem(sys.modules, "worldloom.vector.adapters.rllib")
     with pytest.raises(InputError, match="pip install"):
         importlib.import_module("worldloom.vector.adapters.rllib")
+
+
+def test_agents_that_come_and_go_have_padded_rows_only():
+    with pytest.raises(InputError, match=r"the agents of world 'Office-test' come and go.*use RllibVectorEnv"):
+        RllibMultiAgentEnv({"world": OFFICE})
+    env = RllibVectorEnv({"world": OFFICE, "num_envs": 2})
+    observations, infos = env.reset(seed=0)
+    assert observations.shape == (2, 3, 2) and infos["active"].tolist() == [[True, True, False]] * 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,9 @@ from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
 from worldloom.core.registry.definition import Definition
 
+MASK = "active"
+"""The column with the mask of the rows that hold an agent, where the number of agents varies."""
+
 
 @dataclass(frozen=True)
 class EnvComponent:
@@ -24,7 +27,8 @@ class EnvComponent:
         key: Its key in the interface: its own name, prefixed with its table's where two tables have the same name.
         table, name: The column that holds it.
         space: The space of one world's value.
-        shape: The shape of one world's value; there is no entity axis where the world has one entity.
+        shape: The shape of one world's value; there is no entity axis where the world has one entity. The rows of a
+            population of agents are padded to its capacity.
         gymnasium_space: The space of one world's value in Gymnasium: ``space``, or a Tuple of Discrete spaces.
     """
 
@@ -62,9 +66,14 @@ class EnvLayout:
 
 
 def make_layout(definition: Definition) -> EnvLayout:
-    """The layout of a world: every observation, action, reward and info component, each under a unique key."""
+    """The layout of a world: every observation, action, reward and info component, each under a unique key.
+
+    Where the number of agents varies, the infos also have the mask ``active`` of the rows with an agent, and so have
+    the observations where they are several.
+    """
     definition.require_fixed((Role.ACTION, Role.OBSERVATION, Role.REWARD, Role.INFO), "an environment")
     counts = {"World": 1, **definition.rows}
+    agent_tables = {"World": "World", **definition.agent_tables}
     tables: dict[str, Mapping[str, Field]] = {
         "World": definition.world.fields,
         **{k.__name__: k.fields for k in definition.entities},
@@ -77,8 +86,25 @@ def make_layout(definition: Definition) -> EnvLayout:
             key = column.name if names.count(column.name) == 1 else f"{table}.{column.name}"
             shape = (() if counts[table] == 1 else (counts[table],)) + column.value_shape
             space = component_space(column, shape)
-            components.append(EnvComponent(key, table, column.name, space, shape, _gymnasium_space(column, space)))
+            source = agent_tables[table]
+            components.append(EnvComponent(key, source, column.name, space, shape, _gymnasium_space(column, space)))
+    masks = _agent_masks(definition, {component.key for part in by_role.values() for component in part})
+    by_role[Role.INFO] += masks
+    if len(by_role[Role.OBSERVATION]) > 1:
+        by_role[Role.OBSERVATION] += masks
     return EnvLayout(by_role[Role.OBSERVATION], by_role[Role.ACTION], by_role[Role.REWARD], by_role[Role.INFO])
+
+
+def _agent_masks(definition: Definition, keys: Collection[str]) -> list[EnvComponent]:
+    """For each population of agents, the mask of its rows that hold an agent: ``active``, or ``Kind.active``."""
+    agents = [population for population in definition.populations.values() if population.agents]
+    masks = []
+    for population in agents:
+        key = MASK if len(agents) == 1 and MASK not in keys else f"{population.table}.{MASK}"
+        shape = () if population.limit.per_world == 1 else (population.limit.per_world,)
+        space = gymnasium.spaces.MultiBinary(shape)
+        masks.append(EnvComponent(key, population.agent_table, MASK, space, shape, space))
+    return masks
 
 
 def component_space(component: Field, shape: tuple[int, ...]) -> gymnasium.Space[Any]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -13,12 +11,14 @@ from gymnasium.vector.utils import batch_space
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.not_copyable import NoShallowCopy
+from worldloom.core.model.agent_rows import ENTITY
 from worldloom.core.model.families import split
-from worldloom.core.model.fields import Field, Role
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import definition
 from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
+from worldloom.vector.adapters.agent_kinds import AgentKind, agent_kinds
+from worldloom.vector.adapters.agent_names import NAMES_PER_ROW, AgentNames
 from worldloom.vector.checks import (
     DISCRETE_SPACES,
     check_action_keys,
@@ -28,7 +28,7 @@ from worldloom.vector.checks import (
     check_reset_options,
     check_seeds,
 )
-from worldloom.vector.env_layout import combine_spaces, combine_values, component_space
+from worldloom.vector.env_layout import combine_values
 from worldloom.vector.world_batch import WorldBatch, resolve_definition
 
 try:
@@ -40,36 +40,14 @@ PerAgent = dict[str, Any]
 """One value per agent, or per kind of agent, by name."""
 
 
-@dataclass(frozen=True)
-class AgentKind:
-    """A kind of entity that acts.
-
-    Attributes:
-        table, count: Its table, and the number of such entities in a world.
-        observations, actions, rewards, infos: Its components and those of the world, by key, each with its table.
-        flags: The table of its ``terminated`` and ``truncated``: its own if its entities end individually, or the
-            world's.
-        observation_space, action_space: The spaces of one agent.
-    """
-
-    table: str
-    count: int
-    observations: dict[str, tuple[str, Field]]
-    actions: dict[str, tuple[str, Field]]
-    rewards: dict[str, tuple[str, Field]]
-    infos: dict[str, tuple[str, Field]]
-    flags: str
-    observation_space: gymnasium.Space[Any]
-    action_space: gymnasium.Space[Any]
-
-
 class WorldParallelVectorEnv(NoShallowCopy):
     """``num_envs`` copies of a multi-agent world: PettingZoo's parallel interface with one entry per kind of agent.
 
     Every kind of entity with an action is a kind of agent, under its own name in snake case. Arrays have the shape
     (num_envs, count, ...). Agents observe, and are rewarded by, their own components and those of the world. Where
     agents end individually the flags are per agent, and ``infos[kind]["active"]`` marks those still in the episode;
-    otherwise the world's flags apply to all.
+    otherwise the world's flags apply to all. The rows of a population are padded: ``active`` marks those with an agent,
+    the others have zeros as observations, and their actions are ignored.
 
     With same-step autoreset ``infos[kind]["final_obs"]`` holds the last observations of the episodes that ended, and
     ``infos[kind]["_final_obs"]``, shape (num_envs,), masks their worlds.
@@ -84,10 +62,10 @@ class WorldParallelVectorEnv(NoShallowCopy):
 
     def __init__(self, world: str | Definition, num_envs: int = 1, *, device: str = "cpu", **options: Any) -> None:
         definition = resolve_definition(world)
-        self.kinds = _agent_kinds(definition)
+        self.kinds = agent_kinds(definition)
         self.batch = WorldBatch.create(definition, num_envs, device, **options)
         if self.batch.simulation.definition.narrow:
-            self.kinds = _agent_kinds(self.batch.simulation.definition)
+            self.kinds = agent_kinds(self.batch.simulation.definition)
         self.simulation = self.batch.simulation
         self.num_envs = num_envs
         self.metadata: dict[str, Any] = {
@@ -207,19 +185,24 @@ class WorldParallelVectorEnv(NoShallowCopy):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.kinds = _agent_kinds(self.simulation.definition)
+        self.kinds = agent_kinds(self.simulation.definition)
 
 
 class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
     """One world as a PettingZoo parallel environment. Agents are named after their kind: ``runner_0``, ``runner_1``.
 
     ``agents`` lists the agents still in the episode. An agent that has ended takes no action; the world uses action 0.
+    The agents of a population come and go: a removed one is terminated, with zeros as its last observation, and a new
+    one has a new name, the next number of its kind in the episode. While a world has no agents, it is stepped with no
+    actions.
 
     Args:
         world: The id of a registered world, or its definition.
         device: ``cpu``, ``cuda:N``, or ``python`` to debug the world.
         seed: The seed until ``reset(seed=...)`` sets another.
         render_mode: ``rgb_array``, or None.
+        max_agents: Names of each population among ``possible_agents``; None for 100 per row, or for fewer where the
+            world's step limit allows no more. The episode of all agents is truncated when a name is missing.
         config: Values of the world's configuration, and settings of worlds that have them:
             ``WorldParallelEnv("Boxing-v5", players=2)``.
     """
@@ -231,6 +214,7 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
         device: str = "cpu",
         seed: int | None = None,
         render_mode: str | None = None,
+        max_agents: int | None = None,
         **config: Any,
     ) -> None:
         if isinstance(world, str):
@@ -241,51 +225,87 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
         self.metadata = self._vector.metadata
         check_render_mode(render_mode, self.simulation.definition, ("rgb_array",))
         self.render_mode = render_mode
-        self._kind_and_slot = {
-            f"{name}_{slot}": (name, slot) for name, kind in self._vector.kinds.items() for slot in range(kind.count)
-        }
-        self.possible_agents = list(self._kind_and_slot)
-        self.agents = list(self.possible_agents)
+        self._populations = {name: kind.table for name, kind in self._vector.kinds.items() if kind.varies}
+        self._names = self._make_names(max_agents)
+        self.possible_agents = list(self._names.possible)
+        self._names.begin(self._serials())
+        self.agents = list(self._names.rows)
 
     @property
     def simulation(self) -> Simulation:
         return self._vector.simulation
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
-        return self._vector.single_observation_space(self._kind_and_slot[agent][0])
+        return self._vector.single_observation_space(self._names.kinds[agent])
 
     def action_space(self, agent: str) -> gymnasium.Space[Any]:
-        return self._vector.single_action_space(self._kind_and_slot[agent][0])
+        return self._vector.single_action_space(self._names.kinds[agent])
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[PerAgent, PerAgent]:
         """Start a new episode. ``options`` are ignored: PettingZoo's conformance test passes arbitrary ones."""
         observations, infos = self._vector.reset(seed)
-        self.agents = list(self.possible_agents)
-        return self._split(observations), self._split(infos)
+        self._names.begin(self._serials())
+        self.agents = list(self._names.rows)
+        return self._split(observations, self.agents), self._split(infos, self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[PerAgent, PerAgent, PerAgent, PerAgent, PerAgent]:
-        if not self.agents:
+        if not self.agents and (self._names.used_up or not self._populations or self._world_ended()):
             raise InputError("the episodes of all agents have ended: call reset() first")
         for agent in self.agents:
             space = self.action_space(agent)
             if agent not in actions or (isinstance(space, DISCRETE_SPACES) and not space.contains(actions[agent])):
                 raise InputError(f"{agent} needs an action of {space}, not {actions.get(agent)!r}")
-        observations, rewards, terminations, truncations, infos = map(
-            self._split, self._vector.step(self._join(actions))
-        )
+        results = self._vector.step(self._join(actions))
+        observations, rewards, terminations, truncations, infos = (self._split(part, self.agents) for part in results)
         rewards, terminations, truncations = (
             {agent: to_type(value) for agent, value in values.items()}
             for to_type, values in ((float, rewards), (bool, terminations), (bool, truncations))
         )
         self.agents = [agent for agent in self.agents if not (terminations[agent] or truncations[agent])]
+        if self._populations:
+            gone, new = self._names.update(self._serials())
+            for agent in gone & set(observations):  # another agent may hold the row already
+                observations[agent], infos[agent] = _zeros(observations[agent]), {"active": np.False_}
+                terminations[agent], truncations[agent] = True, False
+            if not self._world_ended():
+                observations |= self._split(results[0], new)
+                infos |= self._split(results[-1], new)
+                rewards |= dict.fromkeys(new, 0.0)
+                terminations |= dict.fromkeys(new, False)
+                truncations |= dict.fromkeys(new, False)
+                self.agents += new
+            if self._names.used_up:
+                truncations |= dict.fromkeys(self.agents, True)
+                self.agents = []
         return observations, rewards, terminations, truncations, infos
 
-    def _split(self, batched: PerAgent) -> PerAgent:
-        """The values of each agent still in the episode, out of the arrays of its kind."""
-        return {
-            agent: _agent_values(batched[self._kind_and_slot[agent][0]], self._kind_and_slot[agent][1])
-            for agent in self.agents
-        }
+    def _world_ended(self) -> bool:
+        return bool(self.simulation.terminated.numpy()[0] or self.simulation.truncated.numpy()[0])
+
+    def _make_names(self, max_agents: int | None) -> AgentNames:
+        kinds = self._vector.kinds
+        if max_agents is not None:
+            if not self._populations:
+                raise InputError(
+                    f"the number of agents of world '{self.simulation.definition.id}' is fixed: leave max_agents out"
+                )
+            rows = max(kinds[name].count for name in self._populations)
+            if max_agents < rows:
+                raise InputError(f"max_agents is {max_agents}, but a world may have {rows} agents at once: raise it")
+        limit = int(self.simulation.world["max_steps"].numpy()[0])
+        lives = min(NAMES_PER_ROW, limit + 1) if limit else NAMES_PER_ROW
+        most = {name: max_agents or lives * kinds[name].count for name in self._populations}
+        return AgentNames({name: kind.count for name, kind in kinds.items()}, most)
+
+    def _serials(self) -> dict[str, list[int]]:
+        """The serial numbers of the agents in the rows of each population."""
+        tables = self.simulation.tables
+        return {name: tables[table][ENTITY].numpy()[0].tolist() for name, table in self._populations.items()}
+
+    def _split(self, batched: PerAgent, agents: Sequence[str]) -> PerAgent:
+        """The values of each of ``agents``, out of the arrays of its kind."""
+        places = {agent: self._names.rows[agent] for agent in agents}
+        return {agent: _agent_values(batched[kind], row) for agent, (kind, row) in places.items()}
 
     def _join(self, actions: Mapping[str, Any]) -> PerAgent:
         """The actions of each kind, shape (1, count, ...)."""
@@ -294,7 +314,7 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
             columns = {key: self.simulation.tables[t][c.name] for key, (t, c) in kind.actions.items()}
             arrays = {key: np.zeros(column.shape, column.dtype) for key, column in columns.items()}
             for agent in self.agents:
-                agent_kind, slot = self._kind_and_slot[agent]
+                agent_kind, slot = self._names.rows[agent]
                 if agent_kind == name:
                     for key, array in arrays.items():
                         array[0, slot] = actions[agent][key] if len(arrays) > 1 else actions[agent]
@@ -317,43 +337,6 @@ def _agent_values(values: Any, slot: int) -> Any:
     )
 
 
-def _agent_kinds(definition: Definition) -> dict[str, AgentKind]:
-    """The kinds of entity with an action, by name."""
-    if any(component.role is Role.ACTION for component in definition.world.fields.values()):
-        raise InputError(
-            f"world '{definition.id}' has an action component, which belongs to no agent: move it to a kind of entity"
-        )
-    kinds = {}
-    definition.require_fixed((Role.ACTION, Role.OBSERVATION, Role.REWARD), "an environment")
-    for kind in definition.entities:
-        tables = {kind.__name__: kind.fields, "World": definition.world.fields}
-        by_role: dict[Role, dict[str, tuple[str, Field]]] = {role: {} for role in Role}
-        for table, fields in tables.items():
-            for component in fields.values():
-                own = by_role[component.role]
-                own[component.name if component.name not in own else f"{table}.{component.name}"] = (table, component)
-        if not by_role[Role.ACTION]:
-            continue
-        kinds[_snake_case(kind.__name__)] = AgentKind(
-            kind.__name__,
-            definition.rows[kind.__name__],
-            observations=by_role[Role.OBSERVATION],
-            actions=by_role[Role.ACTION],
-            rewards=by_role[Role.REWARD],
-            infos=by_role[Role.INFO],
-            flags=kind.__name__ if definition.agents(kind) else "World",
-            observation_space=_agent_space(by_role[Role.OBSERVATION]),
-            action_space=_agent_space(by_role[Role.ACTION]),
-        )
-    if not kinds:
-        raise InputError(f"world '{definition.id}' has no agents: give a kind of entity an action component")
-    return kinds
-
-
-def _agent_space(components: dict[str, tuple[str, Field]]) -> gymnasium.Space[Any]:
-    return combine_spaces({key: component_space(c, c.value_shape) for key, (_, c) in components.items()})
-
-
-def _snake_case(name: str) -> str:
-    """``RedTank`` as ``red_tank``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+def _zeros(values: Any) -> Any:
+    """Zeros in the form of an agent's observation."""
+    return {key: _zeros(value) for key, value in values.items()} if isinstance(values, dict) else np.zeros_like(values)

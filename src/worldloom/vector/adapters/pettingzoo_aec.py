@@ -45,6 +45,11 @@ class WorldAecEnv(NoShallowCopy, AECEnv):  # type: ignore[misc]
                 f"world '{definition.id}' is not turn-based: it needs one kind of agent and a component '{TURN}' of "
                 "the world, the id of the agent to act; use WorldParallelEnv"
             )
+        if definition.populations:
+            raise InputError(
+                f"the number of agents of world '{definition.id}' varies, and WorldAecEnv needs a fixed one: "
+                "use pettingzoo.utils.parallel_to_aec(WorldParallelEnv(...))"
+            )
         self.metadata = {**self._parallel.metadata, "is_parallelizable": True}
         self.render_mode = render_mode
         self.possible_agents = list(self._parallel.possible_agents)

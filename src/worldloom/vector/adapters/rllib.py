@@ -62,6 +62,12 @@ class RllibMultiAgentEnv(NoShallowCopy, MultiAgentEnv):  # type: ignore[misc]
     def __init__(self, env_config: Mapping[str, Any]) -> None:
         arguments = _arguments(env_config)
         self._env = WorldParallelEnv(**arguments.pop("config", {}), **arguments)
+        definition = self._env.simulation.definition
+        if any(population.agents for population in definition.populations.values()):
+            raise InputError(
+                f"the agents of world '{definition.id}' come and go, but RLlib takes an episode for ended when all "
+                "agents that it knows have ended: use RllibVectorEnv, whose rows are padded"
+            )
         self.possible_agents = list(self._env.possible_agents)
         self.agents = list(self.possible_agents)
         self.observation_spaces = {agent: self._env.observation_space(agent) for agent in self.possible_agents}
