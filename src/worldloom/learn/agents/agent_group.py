@@ -30,7 +30,7 @@ class AgentSlice:
     """All or some entities of a kind that acts.
 
     Attributes:
-        table: The kind's table.
+        table: The kind's name.
         slots: Indices of the entities; None for all.
     """
 
@@ -53,16 +53,16 @@ class ColumnRef:
 
 
 def agent_counts(definition: Definition) -> dict[str, int]:
-    """Every table with an action, and its number of entities per world."""
+    """Every kind with an action, and its number of entities per world; for a population its capacity."""
     definition.require_fixed((Role.ACTION, Role.OBSERVATION, Role.REWARD), "a trainer")
     counts = {WORLD: 1, **definition.rows}
-    tables = dict.fromkeys(t for t, _ in definition.actions().values())
-    if not tables:
+    kinds = dict.fromkeys(name.partition(".")[0] for name in definition.actions())
+    if not kinds:
         raise InputError(
             f"world '{definition.id}' has no agents: "
             "give a kind of entity a component such as push: wl.Action(wl.Discrete(2))"
         )
-    return {t: counts[t] for t in tables}
+    return {kind: counts[kind] for kind in kinds}
 
 
 def parse_agents(text: str, definition: Definition) -> tuple[AgentSlice, ...]:
@@ -121,6 +121,8 @@ class AgentGroup:
         self.rows = simulation.num_worlds * self.agents
         self.device = simulation.terminated.torch().device
         self._single = sum(counts.values()) == 1
+        self._tables = {WORLD: WORLD, **definition.agent_tables}
+        """The table of the agents of each kind."""
         self._fields = {(t, f.name): f for t, view in simulation.schedule.tables.items() for f in view.fields.values()}
         parts = [_SliceColumns(self, m.table, masks, policy or PolicyConfig()) for m in slices]
         self.spec = parts[0].spec
@@ -132,9 +134,11 @@ class AgentGroup:
                     "their observations, actions or masks differ; give each its own policy"
                 )
         self._parts = parts
-        leaving = [definition.agents(k) for k in definition.entities if k.__name__ in {m.table for m in slices}]
-        self.may_leave = any(leaving)
+        kinds = [k for k in definition.entities if k.__name__ in {m.table for m in slices}]
+        self.may_leave = any(definition.agents_end(k) for k in kinds)
         """Whether agents may leave an episode before it ends."""
+        self.may_return = any(k.__name__ in definition.populations for k in kinds)
+        """Whether a row may get a new agent within an episode: the number of agents varies."""
         self._index = {m: torch.tensor(m.slots, device=self.device) for m in slices if m.slots is not None}
         columns = sorted(parts[0].actions, key=lambda column: column.start)
         one_of_each = len({bool(column.sizes) for column in columns}) == len(columns)
@@ -167,17 +171,20 @@ class AgentGroup:
         return finals
 
     def mask(self) -> torch.Tensor | None:
-        """The action mask, bool of shape (rows, choices); None where the world has none."""
+        """The action mask, bool of shape (rows, choices); None where the world has none. A free row allows all."""
         masks = []
         for sources in zip(*(part.masks for part in self._parts), strict=True):
             names = [source.name for source in sources if source.name is not None]
             if not names:
                 masks.append(torch.ones((self.rows, sources[0].choices), dtype=torch.bool, device=self.device))
                 continue
-            columns = [ColumnRef(m.table, name, False) for m, name in zip(self.slices, names, strict=True)]
+            columns = [ColumnRef(self._tables[m.table], n, False) for m, n in zip(self.slices, names, strict=True)]
             mask = self._gather(columns).reshape(self.rows, -1)
             masks.append(mask if mask.dtype == torch.bool else mask != 0)
-        return None if not masks else masks[0] if len(masks) == 1 else torch.cat(masks, 1)
+        if not masks:
+            return None
+        mask = masks[0] if len(masks) == 1 else torch.cat(masks, 1)
+        return mask | ~self.active()[:, None] if self.may_return else mask
 
     def rewards(self) -> torch.Tensor:
         """Rewards of the last step, shape (rows,)."""
@@ -247,7 +254,7 @@ class AgentGroup:
             first += count
 
     def _action_column(self, member: AgentSlice, name: str) -> torch.Tensor:
-        column: torch.Tensor = self.simulation.tables[member.table][name].torch()
+        column: torch.Tensor = self.simulation.tables[self._tables[member.table]][name].torch()
         return column
 
     # -- columns -----------------------------------------------------------------------------------------------------
@@ -270,7 +277,8 @@ class AgentGroup:
     def _flags(self, name: str) -> torch.Tensor:
         sources = []
         for member in self.slices:
-            own = (member.table, "active") in self._fields
+            table = self._tables[member.table]
+            own = (table, "active") in self._fields
             if name == "active" and not own:
                 shape = (
                     self.simulation.num_worlds,
@@ -278,7 +286,7 @@ class AgentGroup:
                 )
                 sources.append(torch.ones(shape, dtype=torch.bool, device=self.device))
             else:
-                sources.append(self._values(member, ColumnRef(member.table if own else WORLD, name, False)))
+                sources.append(self._values(member, ColumnRef(table if own else WORLD, name, False)))
         return (sources[0] if len(sources) == 1 else torch.cat(sources, 1)).reshape(self.rows)
 
 
@@ -288,6 +296,7 @@ class _SliceColumns:
     def __init__(self, agent_group: AgentGroup, table: str, masks: bool, policy: PolicyConfig) -> None:
         definition = agent_group.simulation.definition
         self.count = agent_group.simulation.tables[table].count if table != WORLD else 1
+        tables, columns = agent_group._tables, agent_group.simulation.tables
         fields: dict[str, dict[str, Field]] = {
             WORLD: definition.world.fields,
             **{k.__name__: k.fields for k in definition.entities},
@@ -299,9 +308,9 @@ class _SliceColumns:
         mask_names = {mask.name for mask in self.masks}
         self.lives = next(
             (
-                ColumnRef(source, LIVES, False)
+                ColumnRef(tables[source], LIVES, False)
                 for source in (table, WORLD)
-                if LIVES in fields[source] and not fields[source][LIVES].value_shape
+                if LIVES in columns[tables[source]].columns and not fields[source][LIVES].value_shape
             ),
             None,
         )
@@ -313,8 +322,8 @@ class _SliceColumns:
             for field in fields[source].values():
                 if field.role is Role.OBSERVATION and field.name not in mask_names:
                     key = field.name if field.name not in specs else f"{source}.{field.name}"
-                    self.observations[key] = ColumnRef(source, field.name, source not in (table, WORLD))
-                    dtype = agent_group.simulation.tables[source][field.name].torch().dtype
+                    self.observations[key] = ColumnRef(tables[source], field.name, source not in (table, WORLD))
+                    dtype = columns[source][field.name].torch().dtype
                     specs[key] = observation_spec(source, field, network_dtype(dtype, policy), whole)
         if not specs:
             raise InputError(
@@ -323,7 +332,7 @@ class _SliceColumns:
             )
         specs = link_masks(specs, {key: (ref.table, ref.name) for key, ref in self.observations.items()})
         self.rewards = [
-            ColumnRef(p, f.name, p not in (table, WORLD))
+            ColumnRef(tables[p], f.name, p not in (table, WORLD))
             for p in observed
             for f in fields[p].values()
             if f.role is Role.REWARD

@@ -162,6 +162,11 @@ class QLearner(PolicyLearner):
                 f"world '{self.simulation.definition.id}' has no image observation with {config.stack} frames "
                 "as its first axis: leave stack at 1"
             )
+        if stacks and self.agent_group.may_return:
+            raise InputError(
+                f"the agents of policy '{self.name}' come and go, so that a stack of frames may belong to two of them: "
+                "leave stack at 1"
+            )
         priorities = None
         if config.prioritized:
             priorities = ReplayPriorities(

@@ -66,7 +66,10 @@ class Evaluation:
         rewards = {}
         for name, (agent_group, _) in self.actors.items():
             rewards[name] = torch.nan_to_num(agent_group.rewards().float()) * present[name]
-            self._states[name] = self._states[name] * ~agent_group.world_ended()[:, None]
+            begins = agent_group.world_ended()
+            if agent_group.may_return:
+                begins = begins | agent_group.terminated() | ~(present[name] & agent_group.active())
+            self._states[name] = self._states[name] * ~begins[:, None]
         return ended, rewards
 
 

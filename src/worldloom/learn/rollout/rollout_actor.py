@@ -100,6 +100,10 @@ class RolloutActor:
         """The policy's forward pass by native kernels; None where PyTorch computes it."""
         self.state = policy.initial_state(agent_group.rows, agent_group.device)
         """The current recurrent state."""
+        rows = agent_group.rows if agent_group.may_return else 0
+        self._present = torch.zeros(rows, dtype=torch.bool, device=agent_group.device)
+        """Which rows hold an agent before the step, where rows may be free. Every step of a free row ends an episode,
+        so that nothing of it reaches the next agent of the row."""
         self.substitutes: list[Substitute] = []
         """What acts in place of the policy in some rows."""
 
@@ -123,6 +127,8 @@ class RolloutActor:
             storage.masks[step].copy_(mask)
         if storage.weights is not None:
             storage.weights[step].copy_(self.agent_group.active())
+            if self.agent_group.may_return:
+                self._present.copy_(self.agent_group.active())
             for substitute in self.substitutes:
                 storage.weights[step].index_fill_(0, substitute.rows, 0.0)
         parameters, value = self._evaluate(step, observations)
@@ -177,6 +183,8 @@ class RolloutActor:
             finals,
             storage.step_truncations(step),
         )
+        if self.agent_group.may_return:
+            storage.dones[step].logical_or_(~(self._present & self.agent_group.active()))
         if storage.finals:
             storage.store_finals(self.agent_group.final_observations(), self.state)
         if self.policy.recurrent:
