@@ -99,6 +99,7 @@ PRINTED = {
         r"^a ship that stays is hit \d\.\d times; \d+ bullets in the air, 0 faults\n"
         r"one that sways is hit \d\.\d times; .* 0 faults$"
     ),
+    "foragers": r"^at random: a return of -?[0-2]\.\d per row.*\ntrained: a return of [12]\d\.\d per row and episode$",
     "shared_rows": (
         r"batch: \(60000,\), instead of 1,000,000 for 1,000 worlds of 1,000\n"
         r"[1-9]\d+ sparks, world after world: True\n"
@@ -318,7 +319,7 @@ def test_the_written_world_agrees_with_itself_compiled():
     assert main(["check", str(FOLDER / "write_a_world.py"), *options]) == 0
 
 
-@pytest.mark.parametrize(("name", "steps"), [("predator_prey", 12), ("bullets", 60)])
+@pytest.mark.parametrize(("name", "steps"), [("predator_prey", 12), ("bullets", 60), ("foragers", 80)])
 def test_worlds_with_populations_agree_with_themselves_compiled(name: str, steps: int):
     world = runpy.run_path(str(FOLDER / f"{name}.py"))["WORLD"]
     assert compare(world, ("python", "cpu"), num_worlds=1, steps=steps) is None
