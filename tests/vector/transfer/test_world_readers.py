@@ -29,7 +29,7 @@ def assert_same(one, two):
 
 
 @pytest.mark.parametrize("autoreset", MODES)
-@pytest.mark.parametrize("world", WORLDS, ids=str)
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: getattr(world, "id", world))
 def test_the_kernel_copies_what_the_readers_read(world, autoreset):
     env = wl.make(world, N, env_type="torch", seed=0, autoreset=autoreset)
     env.reset()
@@ -73,7 +73,7 @@ def test_infos_that_are_used_late_belong_to_their_step():
         assert all(torch.equal(infos[key], values[key]) for key in values)
 
 
-@pytest.mark.parametrize("world", [*WORLDS, "Blackjack-v1"], ids=str)
+@pytest.mark.parametrize("world", [*WORLDS, "Blackjack-v1"], ids=lambda world: getattr(world, "id", world))
 @pytest.mark.parametrize("autoreset", MODES)
 def test_the_mask_of_ended_worlds_is_that_of_the_flags(world, autoreset):
     env = wl.make(world, N, seed=0, autoreset=autoreset)
