@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from worldloom.robots.warp.precision_kernels import widened
+from worldloom.robots.warp.precision_kernels import frame_of, widened
 
 SPHERE, CAPSULE, ELLIPSOID = wp.constant(2), wp.constant(3), wp.constant(4)
 """Types of geoms, ``mjtGeom``."""
@@ -40,16 +40,6 @@ def multiplier_of(point: wp.vec3d, squares: wp.vec3d) -> wp.float64:
         if step < CONVERGED * squares[0]:
             break
     return t
-
-
-@wp.func
-def frame_of(normal: wp.vec3) -> wp.mat33:
-    """Normal and tangents as MuJoCo's ``mju_makeFrame`` chooses them."""
-    tangent = wp.vec3(0.0, 1.0, 0.0)
-    if wp.abs(normal[1]) >= 0.5:
-        tangent = wp.vec3(0.0, 0.0, 1.0)
-    tangent = wp.normalize(tangent - normal * wp.dot(normal, tangent))
-    return wp.matrix_from_rows(normal, tangent, wp.cross(normal, tangent))
 
 
 @wp.kernel(enable_backward=False)

@@ -19,6 +19,7 @@ from worldloom.robots.sizes import Sizes
 from worldloom.robots.warp.acceleration_refinement import AccelerationRefinement, needs_refinement
 from worldloom.robots.warp.contact_corrections import ContactCorrections
 from worldloom.robots.warp.engine_kernels import clear_faulted, collect_faults, copy_selected
+from worldloom.robots.warp.row_order import RowOrder, needs_order
 from worldloom.robots.warp.selected_worlds import SelectedWorlds
 from worldloom.robots.warp.static_geoms import StaticPoses
 from worldloom.robots.warp.tendon_coefficients import TendonCoefficients
@@ -100,6 +101,8 @@ class WarpEngine:
             setattr(owner, name, _shaped(column, getattr(owner, name), num_worlds))
         if needs_refinement(model.mujoco, self._host, columns):
             self.model.callback.sensor = AccelerationRefinement(self.model, num_worlds, device)
+        if needs_order(self._host):
+            self.model.callback.passive = RowOrder(self.data, device)
         self._static = StaticPoses(self._host, columns, device)
         self._forces = self._names(Kind.FORCE)
         self._sensors = _Sensors(model) if "sensordata" in columns else None
