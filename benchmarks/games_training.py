@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import sys
 import time
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -123,6 +124,7 @@ class Scoring(Callback):
         result.total_seconds, result.total_steps = self.seconds, trainer.steps
         if result.seconds is None and score >= self.settings.goal:
             result.seconds, result.steps = self.seconds, trainer.steps
+        print(f"{self.seconds:.1f} s, {trainer.steps:,} steps: {score:.2f}", file=sys.stderr, flush=True)
         _synchronize(trainer.device)
         self.resumed = time.perf_counter()
 

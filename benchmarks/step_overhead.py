@@ -1,6 +1,6 @@
 """Microseconds of ``step`` of ``wl.make`` beside ``Simulation.step``: what the public interface costs.
 
-python benchmarks/step_overhead.py --device cuda:0 --worlds 2048 65536 --out step_overhead.json
+python benchmarks/step_overhead.py --device cuda:0 --env-types torch --worlds 2048 65536 --out step_overhead.json
 python benchmarks/step_overhead.py --device cpu --worlds 64
 
 Every step of an environment takes another array or tensor of actions, drawn beforehand; a round ends with one
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
 import torch
@@ -48,6 +48,8 @@ class Settings:
     """Steps of a round."""
     rounds: int = 15
     """Rounds of every candidate."""
+    env_types: tuple[Literal["gymnasium", "torch"], ...] = ("gymnasium", "torch")
+    """Environments with NumPy arrays or with tensors. Arrays of many worlds on a GPU take milliseconds per step."""
     out: Path | None = None
     """A file for the figures as JSON."""
     json: bool = False
@@ -128,7 +130,7 @@ def bench_batch(worlds: int, settings: Settings, device: wp.Device) -> list[Step
     candidates: dict[tuple[str, str, bool | None], Round] = {
         ("Simulation.step", "in place", None): repeat(lambda _: simulation.step(), [None])
     }
-    for env_type, copy, dtype in itertools.product(("gymnasium", "torch"), (True, False), ("int32", "int64")):
+    for env_type, copy, dtype in itertools.product(settings.env_types, (True, False), ("int32", "int64")):
         env = wl.make(settings.id, worlds, device=device.alias, env_type=env_type, copy=copy, seed=0, num_threads=1)
         env.reset()
         actions = list(drawn.to(getattr(torch, dtype)))
