@@ -29,6 +29,7 @@ class GymnasiumEnvPool(EnvPool, gymnasium.vector.VectorEnv[Any, Any, Any], gymna
     def __init__(self, spec: EnvSpec) -> None:
         super().__init__(spec)
         self.num_envs = len(self)
+        self.is_vector_env = True  # for wrappers of older versions; programs assign it too
         self.render_mode = spec.arguments.render["render_mode"]
         self.metadata = {
             "render_modes": [] if spec.arguments.definition.render is None else ["rgb_array"],
@@ -41,10 +42,8 @@ class GymnasiumEnvPool(EnvPool, gymnasium.vector.VectorEnv[Any, Any, Any], gymna
         keys = [field.key for field in reader.observations]
         self._observation_keys = None if len(keys) == 1 else [(key.removeprefix(OBSERVATION), key) for key in keys]
 
-    @property
-    def is_vector_env(self) -> bool:
-        """True: for wrappers of older versions."""
-        return True
+    def __str__(self) -> str:
+        return repr(self)  # that of Gymnasium reads spec.id, which a spec of EnvPool does not have
 
     def reset(self, env_id: Any = None, *, seed: Any = None, options: dict[str, Any] | None = None) -> Any:  # type: ignore[override]
         """Reset the environments of ``env_id`` or of ``options["reset_mask"]``, or all.
