@@ -197,3 +197,10 @@ def test_reset_with_a_seed_warns_and_changes_nothing():
         pool = module.make("CartPole-v1", env_type="gymnasium", num_envs=2, seed=5)
         with pytest.warns(UserWarning, match="seed"):
             pool.reset(seed=3)
+
+
+def test_a_pool_prints_and_takes_the_attributes_that_programs_assign():
+    pool = ours.make_gym("CartPole-v1", num_envs=2)
+    pool.num_envs, pool.is_vector_env = 2, True
+    assert str(pool) == repr(pool)
+    assert "num_envs=2" in str(pool)
