@@ -2,9 +2,12 @@
 
 import copy
 import pickle
+import threading
 
 import pytest
+from torch.utils._pytree import tree_map
 
+import worldloom as wl
 from worldloom.vector.transfer.lazy_infos import LazyInfos, lazy_infos
 
 ENTRIES = {"lives": 3, "_lives": True}
@@ -89,3 +92,32 @@ def test_every_method_of_dict_is_covered():
     harmless = {"__new__", "__init__", "__getattribute__", "__hash__", "__sizeof__", "__class_getitem__", "fromkeys"}
     comparisons = {"__lt__", "__le__", "__gt__", "__ge__"}  # not supported by dicts
     assert inherited <= harmless | comparisons
+
+
+def test_two_threads_find_the_entries():
+    building, proceed = threading.Event(), threading.Event()
+
+    def build(values):
+        building.set()
+        proceed.wait(10)
+        return dict(values)
+
+    infos = lazy_infos(build, ENTRIES)
+    lengths = []
+    threads = [threading.Thread(target=lambda: lengths.append(len(infos))) for _ in range(2)]
+    threads[0].start()
+    building.wait(10)
+    threads[1].start()  # while the first one makes the entries
+    threads[1].join(0.05)
+    proceed.set()
+    for thread in threads:
+        thread.join()
+    assert lengths == [2, 2]
+
+
+def test_trees_of_pytorch_hold_the_entries():
+    env = wl.make("CartPole-v1", num_envs=2, env_type="torch", seed=0)
+    infos = env.step(env.action_space.sample())[4]
+    assert type(infos) is LazyInfos
+    doubled = tree_map(lambda tensor: tensor * 2, infos)
+    assert type(doubled) is dict and doubled["final_obs"].equal(2 * infos["final_obs"])

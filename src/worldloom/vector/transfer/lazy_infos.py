@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
+
+Pending = tuple[Callable[[Any], dict[str, Any]], Any]
+"""A function that makes the entries, and its argument."""
 
 
 class LazyInfos(dict[str, Any]):
     """A dict that fills itself at the first use of any of its methods. :func:`lazy_infos` makes one."""
 
-    __slots__ = ("_build", "_values")
-    _build: Callable[[Any], dict[str, Any]] | None
-    _values: Any
+    __slots__ = ("_pending",)
+    _pending: Pending | None
 
     def fill(self) -> None:
-        """Make the entries, unless they are there."""
-        build = getattr(self, "_build", None)  # not set by LazyInfos()
-        if build is not None:
-            values, self._build, self._values = self._values, None, None
+        """Make the entries, unless they are there. Threads that use the infos at once may each make them."""
+        pending = getattr(self, "_pending", None)  # not set by LazyInfos()
+        if pending is not None:
+            build, values = pending
             dict.update(self, build(values))
+            self._pending = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy or a pickle is a plain dict."""
@@ -48,5 +52,17 @@ for _name in (
 def lazy_infos(build: Callable[[Any], dict[str, Any]], values: Any) -> LazyInfos:
     """Infos whose entries ``build`` returns, given ``values``. A constructor in Python would take twice the time."""
     infos = LazyInfos()
-    infos._build, infos._values = build, values
+    infos._pending = build, values
     return infos
+
+
+@functools.cache
+def register_with_torch() -> None:
+    """Make PyTorch's ``tree_map`` and its kin treat infos as the dict that they are, and return a plain dict."""
+    from torch.utils import _pytree
+
+    _pytree.register_pytree_node(LazyInfos, lambda infos: (list(infos.values()), list(infos)), _as_dict)
+
+
+def _as_dict(values: Any, keys: Any) -> dict[str, Any]:
+    return dict(zip(keys, values, strict=True))

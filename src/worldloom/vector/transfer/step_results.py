@@ -10,7 +10,7 @@ import numpy as np
 
 from worldloom.vector.checks import StepResult
 from worldloom.vector.transfer.column_readers import Reader, as_tensors
-from worldloom.vector.transfer.lazy_infos import lazy_infos
+from worldloom.vector.transfer.lazy_infos import lazy_infos, register_with_torch
 from worldloom.vector.transfer.step_infos import StepInfos
 from worldloom.vector.transfer.tensor_copies import TensorCopies
 
@@ -63,6 +63,7 @@ def tensor_results(readers: ResultReaders, infos: StepInfos, copy: bool) -> Call
         infos: Assembles the infos.
         copy: Whether values of infos are copied at every step, or else read when the infos are used.
     """
+    register_with_torch()
     info_readers = [*readers.infos, *([] if readers.final is None else [readers.ended, *readers.final])]
 
     def build(values: Sequence[Any]) -> dict[str, Any]:
@@ -93,6 +94,7 @@ def copied_results(
         observation_keys: The keys of the observation components.
         infos: Assembles the infos.
     """
+    register_with_torch()
 
     def build(allocation: Any) -> dict[str, Any]:
         return infos.complete(copies.unpack(allocation))
