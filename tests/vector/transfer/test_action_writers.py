@@ -137,3 +137,10 @@ def test_a_dict_with_one_component_out_of_range_reports_it(env_type):
     (fault,) = env.errors()
     assert fault.world == 1 and str(2**33) in fault.message
     assert env.simulation["Boat"].oar.numpy()[1, 0].tolist() == [2, 2**31 - 1]
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_worlds_made_in_inference_mode_take_tensors_outside_of_it(dtype):
+    with torch.inference_mode():
+        env = wl.make("CartPole-v1", num_envs=N, env_type="torch", seed=0)
+    assert env.step(torch.ones(N, dtype=dtype))[1].tolist() == [1.0] * N
