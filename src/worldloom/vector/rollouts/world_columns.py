@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
 from worldloom.vector.env_layout import EnvComponent, EnvLayout, combine_values
 from worldloom.vector.rollouts.result import map_tensors
+from worldloom.vector.transfer.world_readers import sum_rewards
 
 INTEGER_SPACES = (spaces.Discrete, spaces.MultiDiscrete, spaces.Tuple)
 """Gymnasium's spaces whose values are int64."""
@@ -77,5 +79,13 @@ class WorldColumns:
 
     def summed_rewards(self) -> Tensor:
         """The reward of every world, [N]: the sum over its agents."""
-        sums = [values.reshape(self.num_worlds, -1).sum(1) if values.ndim > 1 else values for values in self._rewards]
-        return sum(sums[1:], sums[0]) if sums else torch.zeros(self.num_worlds, device=self.device)
+        if not self._rewards:
+            return torch.zeros(self.num_worlds, device=self.device)
+        on_host = self.simulation.device.is_cpu  # added by NumPy as in a step: PyTorch adds in another order
+        rewards = [values.numpy() if on_host else values for values in self._rewards]
+        total = sum_rewards(self.num_worlds, [(partial(_same, values), values.ndim > 1) for values in rewards])
+        return torch.from_numpy(total) if on_host else total
+
+
+def _same(values: Any) -> Any:
+    return values

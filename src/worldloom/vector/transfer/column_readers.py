@@ -45,7 +45,7 @@ class ColumnReaders:
         """
         if self._backend == "numpy" or (column.device.is_cpu and (self._copy or convert is not None)):
             read = self.array_reader(column, shape, convert)
-            return partial(_read_tensors, read) if self._backend == "torch" else read
+            return as_tensor_reader(read) if self._backend == "torch" else read
         tensor = self.view(column, shape)
         if convert is not None:
             return partial(convert, tensor)
@@ -74,6 +74,11 @@ def as_tensors(values: Any) -> Any:
     if isinstance(values, dict):
         return {key: as_tensors(value) for key, value in values.items()}
     return tuple(map(from_numpy, values)) if isinstance(values, tuple) else from_numpy(values)
+
+
+def as_tensor_reader(read: Reader) -> Reader:
+    """A reader of tensors that share the memory of the arrays of ``read``."""
+    return partial(_read_tensors, read)
 
 
 def _same(values: ValueT) -> ValueT:

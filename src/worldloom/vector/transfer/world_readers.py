@@ -16,7 +16,7 @@ from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import Backend, StepResult
 from worldloom.vector.env_layout import EnvComponent, EnvLayout
 from worldloom.vector.observation_types import Conversion, is_widening, make_conversion
-from worldloom.vector.transfer.column_readers import ColumnReaders, Reader, combine_readers
+from worldloom.vector.transfer.column_readers import ColumnReaders, Reader, as_tensor_reader, combine_readers
 from worldloom.vector.transfer.step_infos import StepInfos
 from worldloom.vector.transfer.step_results import ResultReaders, array_results, copied_results, tensor_results
 from worldloom.vector.transfer.tensor_copies import CopySource, make_copies
@@ -120,9 +120,11 @@ class WorldReaders:
             return self._make_reader(*rewards[0])
         if rewards:
             columns = ColumnReaders(self._num_envs, self._backend, copy=False)  # sums are new memory
-            make_reader = columns.array_reader if self._in_arrays else columns.reader
+            in_arrays = self._in_arrays or self._on_host  # PyTorch adds in another order
+            make_reader = columns.array_reader if in_arrays else columns.reader
             readers = [(make_reader(*exposed), exposed.shape != ()) for exposed in rewards]
-            return partial(_sum_rewards, self._num_envs, readers)
+            read = partial(sum_rewards, self._num_envs, readers)
+            return as_tensor_reader(read) if self._backend == "torch" and in_arrays and not self._in_arrays else read
         if self._backend == "numpy" or self._in_arrays:
             return partial(np.zeros, self._num_envs, np.float32)
         import torch
@@ -206,7 +208,7 @@ class WorldReaders:
         return CopySource(exposed.column.torch().reshape(self._num_envs, *exposed.shape), widen)
 
 
-def _sum_rewards(num_envs: int, readers: Sequence[tuple[Reader, bool]]) -> Any:
+def sum_rewards(num_envs: int, readers: Sequence[tuple[Reader, bool]]) -> Any:
     """The sums of all reward components over the agents of each world; the flags say which components have agents."""
     total = None
     for read, has_agents in readers:
