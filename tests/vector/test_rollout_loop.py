@@ -11,6 +11,7 @@ from rollout_cases import assert_same, fly_at_random, hit_below_17, make_actor, 
 import worldloom as wl
 from worldloom.vector import DmVectorEnv, SkrlVectorEnv
 from worldloom.vector.adapters.gymnasium import WorldVectorEnv
+from worldloom.vector.rollouts.rollout import CACHE
 
 N = 6
 
@@ -277,3 +278,50 @@ def test_environments_that_do_not_fit_are_errors():
     env.close()
     with pytest.raises(wl.InputError, match="this simulation is closed"):
         roll()
+
+
+@pytest.mark.parametrize("copies", [True, False])
+def test_sums_of_rewards_are_those_of_arrays(copies):
+    sums = []
+    for backend in ("numpy", "torch"):
+        env = WorldVectorEnv("TagGrid-v0", N, seed=3, backend=backend, copy=copies)
+        env.action_space.seed(1)
+        sums.append([env.step(env.action_space.sample())[1].tolist() for _ in range(8)])
+    env = make("TagGrid-v0")
+    env.action_space.seed(1)
+
+    def act(_):
+        return {key: torch.from_numpy(actions) for key, actions in env.action_space.sample().items()}
+
+    assert sums[0] == sums[1] == wl.rollout(env, act, 8).rewards.tolist()
+
+
+def test_the_callers_tensors_may_be_replaced_in_their_dict():
+    env, first, second = make("CartPole-v1"), torch.zeros(4, N), torch.zeros(4, N)
+    out = {"rewards": first}
+    wl.rollout(env, push_right, 4, out=out)
+    out["rewards"] = second
+    assert wl.rollout(env, push_right, 4, out=out).rewards is second and second.eq(1).all()
+
+
+def test_another_dict_of_the_same_tensors_is_the_same_rollout():
+    env, rewards, value = make("CartPole-v1"), torch.zeros(4, N), torch.zeros(4, N)
+
+    def policy(observations):
+        return push_right(observations), {"value": observations[:, 0]}
+
+    for _ in range(3):
+        result = wl.rollout(env, policy, 4, out={"rewards": rewards, "extras": {"value": value}})
+        assert result.rewards is rewards and result.extras["value"] is value
+    assert len(vars(env.simulation)[CACHE]) == 1
+
+
+def test_closed_worlds_are_refused():
+    env = make("CartPole-v1")
+    env.close()
+    with pytest.raises(wl.InputError, match="is closed"):
+        wl.rollout(env, push_right, 4)
+
+
+def push_right(observations):
+    return torch.ones(len(observations), dtype=torch.int64)

@@ -16,7 +16,7 @@ def resolve_env(env: Any) -> tuple[Simulation, bool]:
     """The simulation of an environment, and whether its observations have the types of Gymnasium's spaces.
 
     Raises:
-        InputError: If the environment has no simulation of its own, or does not reset its worlds.
+        InputError: If the environment has no simulation of its own, is closed, or does not reset its worlds.
     """
     if isinstance(env, VectorWrapper):
         raise InputError(
@@ -33,6 +33,7 @@ def resolve_env(env: Any) -> tuple[Simulation, bool]:
             "a rollout takes an environment of wl.make with env_type 'torch' or 'gymnasium', an adapter or a "
             f"Simulation, not {type(env).__name__}"
         )
+    simulation._check_open()
     if simulation.autoreset == "disabled":
         raise InputError("a rollout cannot reset single worlds: make them with autoreset 'same_step' or 'next_step'")
     return simulation, gymnasium_types

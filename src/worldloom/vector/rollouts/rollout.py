@@ -19,7 +19,7 @@ PolicyFunction = Callable[[Any], Any]
 MAX_CACHED = 8
 """Rollouts of one simulation that :func:`rollout` keeps."""
 CACHE = "_rollouts"
-"""The attribute of a simulation that holds them with their ``out``, the last used one last."""
+"""The attribute of a simulation that holds them, the last used one last."""
 EAGERLY = "run the rollout eagerly with capture=False"
 
 
@@ -122,19 +122,26 @@ def rollout(
 
     simulation, gymnasium_types = resolve_env(env)
     options = {"capture": capture, "final_observations": final_observations, "agent_rewards": agent_rewards}
-    cache: dict[Any, tuple[Any, Rollout]] = vars(simulation).setdefault(CACHE, {})
+    cache: dict[Any, Rollout] = vars(simulation).setdefault(CACHE, {})
     key = (
         policy if isinstance(policy, Hashable) else id(policy),
-        (num_steps, gymnasium_types, *options.values(), id(out)),
+        (num_steps, gymnasium_types, *options.values(), _identity(_as_mapping(out))),
     )
     cached = cache.pop(key, None)
     if cached is None:
-        cached = out, Rollout(env, policy, num_steps, out=out, **options)
+        cached = Rollout(env, policy, num_steps, out=out, **options)
         while len(cache) >= MAX_CACHED:
             del cache[next(iter(cache))]
     cache[key] = cached
-    cached[1]()
-    return cached[1]._copied_result()
+    cached()
+    return cached._copied_result()
+
+
+def _identity(out: Any) -> Any:
+    """A key for the caller's tensors: the same for other dicts of the same tensors."""
+    if isinstance(out, Mapping):
+        return tuple((name, _identity(value)) for name, value in out.items())
+    return tuple(map(_identity, out)) if isinstance(out, tuple) else id(out)
 
 
 def _as_mapping(out: Mapping[str, Any] | RolloutResult | None) -> Mapping[str, Any]:

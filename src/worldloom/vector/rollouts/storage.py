@@ -61,7 +61,8 @@ class RolloutStorage:
     def __init__(self, columns: WorldColumns, num_steps: int, out: Mapping[str, Any], final_observations: bool) -> None:
         if unknown := sorted(set(out) - set(FIELDS)):
             raise InputError(f"out has no tensors named '{unknown[0]}': it may have {', '.join(FIELDS)}")
-        self._columns, self._steps, self._out = columns, num_steps, out
+        self._columns, self._steps = columns, num_steps
+        self._out = map_tensors(lambda given: given, dict(out))  # the caller's dict may change
         observed, dtypes = columns.observations, columns.observation_dtypes
         finals = columns.final_observations if final_observations else None
         if finals is None and out.get("final_observations") is not None:
