@@ -136,3 +136,10 @@ def test_a_pool_of_worlds_has_padded_rows() -> None:
     pool.async_reset()
     observations, *_, infos = pool.recv()
     assert observations.shape == (2, ROWS, 2) and infos["active"].shape == (2, ROWS)
+
+
+@pytest.mark.parametrize("orders", [np.zeros((2, ROWS + 1), np.int64), "rest"], ids=["shape", "text"])
+def test_errors_name_actions_by_their_kind(orders):
+    env = wl.make(OFFICE, num_envs=2, seed=0)
+    with pytest.raises(wl.InputError, match=r"^Worker\.order takes int32 of shape \(2, 3\)"):
+        env.step(orders)

@@ -241,7 +241,7 @@ class WorldBatch:
             array = to_numpy(actions, "the actions")
             if array.dtype.kind not in NUMERIC_KINDS:
                 raise InputError(
-                    f"{column.name} takes {column.dtype.name} of shape {column.shape}, not {reprlib.repr(actions)}"
+                    f"{column.kind_name} takes {column.dtype.name} of shape {column.shape}, not {reprlib.repr(actions)}"
                 )
             actions = array
         if (

@@ -11,6 +11,7 @@ import warp as wp
 from worldloom.core.base.arrays import to_host, to_numpy
 from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.targets.accessors import alignment
+from worldloom.core.model.agent_rows import kind_of_rows
 from worldloom.core.model.dtypes import SCALARS, scalar_of, shape_of, type_name
 from worldloom.core.model.fields import Field, Role
 
@@ -79,6 +80,11 @@ class Column:
         """The NumPy type of its scalars."""
         dtype: np.dtype[Any] = np.dtype(SCALARS[scalar_of(self.field.dtype)])
         return dtype
+
+    @property
+    def kind_name(self) -> str:
+        """``Kind.name``, as a user knows it, also of a column of agent rows."""
+        return f"{kind_of_rows(self.table)}.{self.field.name}"
 
     @property
     def nbytes(self) -> int:
@@ -207,7 +213,7 @@ class Column:
         self._values = self._tensor = None
 
     def _mismatch(self, what: str) -> InputError:
-        return InputError(f"{self.name} takes {self.dtype.name} of shape {self.shape}, not {what}")
+        return InputError(f"{self.kind_name} takes {self.dtype.name} of shape {self.shape}, not {what}")
 
     def _not_contiguous(self) -> InputError:
         return InputError(f"the external column {self.name} must be contiguous memory")
