@@ -325,3 +325,16 @@ def test_closed_worlds_are_refused():
 
 def push_right(observations):
     return torch.ones(len(observations), dtype=torch.int64)
+
+
+def test_tensors_of_the_caller_that_share_memory_are_refused():
+    env = wl.make("CartPole-v1", 3, env_type="torch", seed=0)
+    shared = torch.zeros(2, 3, 4)
+    with pytest.raises(wl.InputError, match="two names for the same memory"):
+        wl.Rollout(env, constant, 2, out={"observations": shared, "final_observations": shared})
+    with pytest.raises(wl.InputError, match=r"out\.rewards is an expanded tensor"):
+        wl.Rollout(env, constant, 2, out={"rewards": torch.zeros(3).expand(2, 3)})
+
+
+def constant(observations):
+    return torch.ones(len(observations), dtype=torch.int64)

@@ -79,7 +79,10 @@ class RolloutStorage:
             extras={},
         )
         self.outputs: list[StoredOutputs] = []
-        self.given = {id(tensor) for tensor in list_tensors(dict(out))}
+        tensors = list_tensors(dict(out))
+        self.given = {id(tensor) for tensor in tensors}
+        if len({tensor.data_ptr() for tensor in tensors}) < len(tensors):
+            raise InputError("out has two names for the same memory: give each name a tensor of its own")
 
     def allocate_outputs(self, actions: dict[str, Tensor], extras: dict[str, Tensor]) -> None:
         """Check the outputs of the policy's first step, and make the tensors for all steps."""
@@ -123,6 +126,8 @@ class RolloutStorage:
             raise InputError(f"out.{name} must be a tensor, {expected}, not {type(given).__name__}")
         if (tuple(given.shape), given.dtype, given.device) != (shape, dtype, self._columns.device):
             raise InputError(f"out.{name} must be {expected}, not {_describe(given)}")
+        if any(stride == 0 and size > 1 for stride, size in zip(given.stride(), given.shape, strict=True)):
+            raise InputError(f"out.{name} is an expanded tensor, whose elements share memory: give its .contiguous()")
         return given
 
 
