@@ -1,4 +1,4 @@
-"""Training of agents whose number varies: free rows do not count, and a new agent in a row begins anew."""
+"""Training of agents whose number varies: free rows do not count, and a new agent in a row starts from zero."""
 
 from dataclasses import replace
 

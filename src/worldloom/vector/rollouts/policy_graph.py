@@ -82,7 +82,7 @@ class PolicyGraph:
             return self._policy(observations)
 
     def _forget(self) -> None:
-        """Begin anew: the next rollout runs without a graph."""
+        """Drop the graph: the next rollout runs without one."""
         self._graph, self._calls, self._check = None, 0, CaptureCheck(self._policy)
 
     def _capture(self) -> torch.cuda.CUDAGraph:

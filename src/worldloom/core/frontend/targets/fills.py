@@ -36,7 +36,7 @@ class _Fill:
         start = nodes.constant(0) if self.base is None else _product(self.base, self.scale)
         name = _FILL + self.put.func.id.removeprefix(_PUT)
         fill = nodes.call(name, column, row, size, start, nodes.constant(self.count), value)
-        last = [nodes.assign(name, nodes.warp("int32", nodes.constant(n))) for name, n in self.counters.items()]
+        last = [nodes.assign(counter, nodes.warp("int32", nodes.constant(n))) for counter, n in self.counters.items()]
         return [ast.Expr(fill), *last]
 
 
