@@ -11,6 +11,7 @@ import warp as wp
 
 from worldloom.core.base.console import compile_notice
 from worldloom.core.base.shards import WARP_LOCK
+from worldloom.core.base.warp_private import bind_launch
 from worldloom.core.runtime.column import Column
 from worldloom.core.simulation import Simulation
 from worldloom.vector.env_layout import EnvComponent
@@ -144,8 +145,8 @@ class DeviceWriter:
 
     def __init__(self, column: Column, shape: tuple[int, ...], stream: Callable[[], wp.Stream | None]) -> None:
         self._shape, self._stream = shape, stream
-        self._launches: dict[Any, Any] = {}
-        """Recorded launches by the type of the actions; the address of the actions is set at every step."""
+        self._launches: dict[Any, tuple[Any, Callable[[wp.Stream | None], None]]] = {}
+        """By the type of the actions, the parameter that holds their address, and the launch that reads it."""
         torch = sys.modules.get("torch")
         self._tensor_type = None if torch is None else torch.Tensor
         if torch is not None:
@@ -162,22 +163,22 @@ class DeviceWriter:
                     actions = wp.array(
                         ptr=numbers.ptr, dtype=getattr(wp, source), shape=numbers.shape, device=column.device
                     )
-                    self._launches[getattr(torch, source)] = wp.launch(
-                        kernel, numbers.size, [actions, numbers], device=column.device, record_cmd=True
-                    )
+                    launch = wp.launch(kernel, numbers.size, [actions, numbers], device=column.device, record_cmd=True)
+                    self._launches[getattr(torch, source)] = launch.params[_SOURCE], bind_launch(launch)
 
     def write(self, actions: Any) -> bool:
         """As :meth:`ActionWriter.write`."""
         if type(actions) is not self._tensor_type:
             return False
-        launch = self._launches.get(actions.dtype)
+        recorded = self._launches.get(actions.dtype)
         if (
-            launch is None
+            recorded is None
             or actions.shape != self._shape
             or actions.get_device() != self._device_index
             or not actions.is_contiguous()
         ):
             return False
-        launch.params[_SOURCE].data = actions.data_ptr()
-        launch.launch(self._stream())
+        source, launch = recorded
+        source.data = actions.data_ptr()
+        launch(self._stream())
         return True

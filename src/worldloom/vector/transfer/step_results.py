@@ -12,7 +12,7 @@ from worldloom.vector.checks import StepResult
 from worldloom.vector.transfer.column_readers import Reader, as_tensors
 from worldloom.vector.transfer.lazy_infos import lazy_infos, register_with_torch
 from worldloom.vector.transfer.step_infos import StepInfos
-from worldloom.vector.transfer.tensor_copies import TensorCopies
+from worldloom.vector.transfer.tensor_copies import PackedCopy, TensorCopies
 
 _TRUE = b"\1"
 """A truth value in the memory of an array."""
@@ -95,13 +95,14 @@ def copied_results(
         infos: Assembles the infos.
     """
     register_with_torch()
+    packs = copies.packs
 
-    def build(allocation: Any) -> dict[str, Any]:
-        return infos.complete(copies.unpack(allocation))
+    def build(packed: PackedCopy) -> dict[str, Any]:
+        return infos.complete(copies.unpack(packed))
 
     def results() -> StepResult:
         terminations, truncations, *others = copies()
-        entries: dict[str, Any] = lazy_infos(build, others.pop()) if copies.packs else {}
+        entries: dict[str, Any] = lazy_infos(build, copies.packed()) if packs else {}
         totals = others.pop(0) if rewards is None else rewards()
         observations = others[0] if len(others) == 1 else dict(zip(observation_keys, others, strict=True))
         return observations, totals, terminations, truncations, entries

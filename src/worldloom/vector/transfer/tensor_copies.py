@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import warp as wp
 
 from worldloom.core.base.console import compile_notice
 from worldloom.core.base.shards import WARP_LOCK
+from worldloom.core.base.warp_private import bind_launch
 from worldloom.vector.transfer.transfer_kernels import (
     COPY_BYTES,
     MAX_TARGETS,
@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 
 PACKED_ALIGNMENT = 256
 """The copies within one allocation begin at multiples of this number of bytes."""
-_TARGETS = 2
-"""Index of the addresses in the parameters of a launch; the first parameter is Warp's own."""
+MAX_AHEAD = 16
+"""Copies of a tensor in one allocation."""
+MAX_AHEAD_BYTES = 1 << 24
+"""Bytes of one allocation that holds several copies."""
+_TARGETS, _INDEX = 2, 3
+"""Indices of the addresses and of the number of the copy in the parameters of a launch; the first is Warp's own."""
 
 
 @dataclass(frozen=True)
@@ -58,73 +62,119 @@ class CopySource:
         return torch.int64 if self.widen else self.tensor.dtype
 
 
+class PackedCopy(NamedTuple):
+    """The copies of the packed tensors of one call, of which :meth:`TensorCopies.unpack` makes tensors.
+
+    Attributes:
+        allocation: Bytes, shape (number of copies, bytes of one copy).
+        number: Which of the copies in the allocation it is.
+    """
+
+    allocation: Tensor
+    number: int
+
+
 class TensorCopies:
     """Copies tensors into new memory at every call.
 
+    PyTorch takes longer to allocate a tensor on a GPU than to launch the kernel, so the memory of the next calls is
+    allocated at once: at most ``MAX_AHEAD`` copies of a tensor, in ``MAX_AHEAD_BYTES``. It is freed when the last of
+    these copies is.
+
     Args:
         separate: Tensors whose copies are returned one by one; at most ``MAX_TARGETS - 1``.
-        packed: Tensors whose copies share one allocation, which :meth:`unpack` divides.
+        packed: Tensors whose copies are returned together.
         stream: Returns the stream of the launch; None for Warp's.
     """
 
     def __init__(
         self, separate: Sequence[CopySource], packed: Sequence[CopySource], stream: Callable[[], wp.Stream | None]
     ) -> None:
-        import torch
-
-        self._packed, self._stream = packed, stream
-        self._offsets, end = [], 0
+        self._separate, self._packed, self._stream = separate, packed, stream
+        self._offsets, self._packed_bytes = [], 0
         for source in packed:
-            self._offsets.append(end)
-            end += -(-source.copied_bytes // PACKED_ALIGNMENT) * PACKED_ALIGNMENT
-        forms: list[tuple[Sequence[int], Any]] = [(source.tensor.shape, source.copied_dtype) for source in separate]
-        forms += [((end,), torch.uint8)] if packed else []
-        device = separate[0].tensor.device
-        self._allocations = [
-            functools.partial(
-                torch.empty_like,
-                torch.empty((), dtype=dtype, device=device).expand(shape),
-                memory_format=torch.contiguous_format,
-            )
-            for shape, dtype in forms
-        ]
-        targets = [(source, index, 0) for index, source in enumerate(separate)]
-        targets += [(source, len(separate), offset) for source, offset in zip(packed, self._offsets, strict=True)]
-        self._launch, self._addresses = self._record(targets, wp.device_from_torch(device))
+            self._offsets.append(self._packed_bytes)
+            self._packed_bytes += -(-source.copied_bytes // PACKED_ALIGNMENT) * PACKED_ALIGNMENT
+        self._device = separate[0].tensor.device
+        largest = max(self._packed_bytes, *(source.copied_bytes for source in separate))
+        self._num_ahead = max(1, min(MAX_AHEAD, MAX_AHEAD_BYTES // largest))
+        self._ahead: list[tuple[Tensor, ...]] = []
+        """The memory of the copies of the next calls, the last of them first."""
+        self._ahead_stream: wp.Stream | None = None
+        """The stream of that memory: PyTorch reuses freed memory for later work on the same stream."""
+        self._packed_ahead: Tensor | None = None
+        launch = self._record(wp.device_from_torch(self._device))
+        self._launch = bind_launch(launch)
+        self._addresses = (ctypes.c_uint64 * MAX_TARGETS).from_buffer(launch.params[_TARGETS])
+        self._index = launch.params[_INDEX]
 
     @property
     def packs(self) -> bool:
-        """Whether the last of the copies is the allocation of the packed ones."""
+        """Whether there are packed copies."""
         return bool(self._packed)
 
-    @staticmethod
-    def _record(targets: Sequence[tuple[CopySource, int, int]], device: wp.Device) -> tuple[Any, Any]:
-        """The launch that copies each source to an offset in the target of an index, and its table of addresses."""
+    def _record(self, device: wp.Device) -> wp.Launch:
+        """The launch that copies every source to its place in the allocations."""
+        placed = [(source, index, 0, source.copied_bytes) for index, source in enumerate(self._separate)]
+        placed += [
+            (source, len(self._separate), offset, self._packed_bytes)
+            for source, offset in zip(self._packed, self._offsets, strict=True)
+        ]
         columns, threads = [], 0
-        for source, target, offset in targets:
+        for source, target, offset, stride in placed:
             column = CopiedColumn()
             column.source, column.size, column.widen = source.tensor.data_ptr(), source.nbytes, source.widen
-            column.target, column.offset, column.first_thread = target, offset, threads
+            column.target, column.offset, column.stride, column.first_thread = target, offset, stride, threads
             columns.append(column)
             threads += _num_threads(source)
         with WARP_LOCK, compile_notice(f"the copies of results for {device.alias}"):
-            inputs = [wp.array(columns, dtype=CopiedColumn, device=device), TargetAddresses()]
-            launch = wp.launch(copy_columns, threads, inputs, device=device, record_cmd=True)
-        address = ctypes.addressof(launch.params[_TARGETS])
-        return launch, (ctypes.c_uint64 * MAX_TARGETS).from_address(address)
+            inputs = [wp.array(columns, dtype=CopiedColumn, device=device), TargetAddresses(), 0]
+            return wp.launch(copy_columns, threads, inputs, device=device, record_cmd=True)
 
-    def __call__(self) -> list[Tensor]:
-        """The copies of the separate tensors, followed by the allocation of the packed ones where there are some."""
-        copies = [allocate() for allocate in self._allocations]
-        for index, copy in enumerate(copies):
-            self._addresses[index] = copy.data_ptr()
-        self._launch.launch(self._stream())
+    def _allocate(self) -> None:
+        """Allocate the memory of the next calls."""
+        import torch
+
+        count = self._num_ahead
+        with torch.inference_mode(False):  # a tensor made in inference mode could not be changed outside of it
+            blocks = [
+                torch.empty(
+                    (count * source.tensor.shape[0], *source.tensor.shape[1:]),
+                    dtype=source.copied_dtype,
+                    device=self._device,
+                )
+                for source in self._separate
+            ]
+            if self._packed:
+                self._packed_ahead = torch.empty((count, self._packed_bytes), dtype=torch.uint8, device=self._device)
+                blocks.append(self._packed_ahead)
+            # "unsafe": for autograd the parts are tensors of their own, and no views of their allocation.
+            parts = [torch.unsafe_chunk(block, count) for block in blocks[: len(self._separate)]]
+        self._ahead = list(zip(*parts, strict=True))[::-1]
+        for index, block in enumerate(blocks):
+            self._addresses[index] = block.data_ptr()
+
+    def __call__(self) -> tuple[Tensor, ...]:
+        """The copies of the separate tensors."""
+        stream = self._stream()
+        if not self._ahead or stream is not self._ahead_stream:
+            self._allocate()
+            self._ahead_stream = stream
+        copies = self._ahead.pop()
+        self._index.value = self._num_ahead - 1 - len(self._ahead)
+        self._launch(stream)
         return copies
 
-    def unpack(self, allocation: Tensor) -> list[Tensor]:
+    def packed(self) -> PackedCopy:
+        """The packed copies of the last call."""
+        assert self._packed_ahead is not None, "there are no packed tensors"
+        return PackedCopy(self._packed_ahead, self._index.value)
+
+    def unpack(self, copy: PackedCopy) -> list[Tensor]:
         """The copies of the packed tensors, in their order."""
+        row = copy.allocation[copy.number]
         return [
-            allocation[offset : offset + source.copied_bytes].view(source.copied_dtype).view(source.tensor.shape)
+            row[offset : offset + source.copied_bytes].view(source.copied_dtype).view(source.tensor.shape)
             for source, offset in zip(self._packed, self._offsets, strict=True)
         ]
 

@@ -57,13 +57,15 @@ class CopiedColumn:
         size: Its bytes.
         first_thread: The first of the threads that copy it.
         target: Index of the allocation that takes the copy.
-        offset: Bytes between the beginning of the allocation and the copy.
+        offset: Bytes between the beginning of the allocation and its first copy.
+        stride: Bytes between two copies in the allocation.
         widen: Whether its int32 numbers become int64.
     """
 
     source: wp.uint64
     size: wp.int64
     offset: wp.int64
+    stride: wp.int64
     first_thread: wp.int32
     target: wp.int32
     widen: wp.bool
@@ -79,7 +81,7 @@ _COPY_PIECE = """
     #pragma unroll
     for (int i = 0; i < (int)(sizeof(targets) / sizeof(target)); ++i)  // constant indices, so that they stay parameters
         if (i == column.target) target = targets.c[i];
-    target += column.offset;
+    target += column.offset + index * column.stride;
     const unsigned long long source = column.source;
     const long long end = begin + 16 < column.size ? begin + 16 : column.size;
     if (column.widen) {
@@ -95,17 +97,20 @@ _COPY_PIECE = """
 
 
 @wp.func_native(_COPY_PIECE)
-def _copy_piece(column: CopiedColumn, targets: TargetAddresses, begin: wp.int64): ...
+def _copy_piece(column: CopiedColumn, targets: TargetAddresses, index: wp.int64, begin: wp.int64): ...
 
 
 @wp.kernel(enable_backward=False)
-def copy_columns(columns: wp.array(dtype=CopiedColumn), targets: TargetAddresses):
-    """Copy columns into the allocations at ``targets``; each thread copies ``COPY_BYTES`` bytes of one column."""
+def copy_columns(columns: wp.array(dtype=CopiedColumn), targets: TargetAddresses, index: wp.int64):
+    """Copy columns into the allocations at ``targets``, as their copies of number ``index``.
+
+    Each thread copies ``COPY_BYTES`` bytes of one column.
+    """
     thread = wp.tid()
-    index = int(0)
+    found = int(0)
     for k in range(1, columns.shape[0]):
         if thread >= columns[k].first_thread:
-            index = k
-    column = columns[index]
+            found = k
+    column = columns[found]
     begin = wp.int64(thread - column.first_thread) * wp.int64(COPY_BYTES)
-    _copy_piece(column, targets, begin)
+    _copy_piece(column, targets, index, begin)
