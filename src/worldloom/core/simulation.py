@@ -191,6 +191,21 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
             self._run_step()
             for column, target in output_copies:
                 np.copyto(target, column)
+        self._check_step()
+
+    def run_step(self, run: Callable[[], None]) -> None:
+        """As :meth:`step` with the actions in the columns, or in a place of which ``run`` knows.
+
+        Args:
+            run: Launches the kernels of one step, as a graph of :meth:`Executor.record_step`.
+        """
+        self._check_open()
+        self.pristine = False
+        run()
+        self._check_step()
+
+    def _check_step(self) -> None:
+        """Collect the faults of a step, and raise those that are errors."""
         if self._out_of_range:
             self._read_faults()
             self._out_of_range = {}

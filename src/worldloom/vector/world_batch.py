@@ -29,6 +29,7 @@ from worldloom.vector.checks import (
 from worldloom.vector.env_layout import EnvLayout, make_layout
 from worldloom.vector.transfer.action_writers import make_action_writer
 from worldloom.vector.transfer.column_readers import Reader, as_tensors, combine_readers
+from worldloom.vector.transfer.graph_step import make_graph_step
 from worldloom.vector.transfer.overlapped_copies import OverlappedCopies
 from worldloom.vector.transfer.world_readers import WorldReaders
 
@@ -77,6 +78,9 @@ class WorldBatch:
         NumPy backend these keys are present only if an episode ended. With tensors, the entries of infos are made when
         they are first used; without copies, that must be before the next step.
         """
+        self._graph_step = (
+            make_graph_step(simulation, self._action_writers, self._readers.copies) if backend == "torch" else None
+        )
 
     def _overlapped_copies(self) -> OverlappedCopies | None:
         """The copies of observations that the threads of a step make; None where there are none."""
@@ -203,6 +207,8 @@ class WorldBatch:
         """Forget the copies that the last step made: the worlds have been changed since."""
         if self._overlapped is not None:
             self._overlapped.discard()
+        if self._readers.copies is not None:
+            self._readers.copies.discard()
 
     def all_worlds_mask(self) -> Any:
         """A mask that is True for all worlds, shape (num_envs,)."""
@@ -210,6 +216,9 @@ class WorldBatch:
 
     def step(self, actions: Any) -> None:
         """Step every world with its action."""
+        if self._graph_step is not None and self._graph_step(actions):
+            return
+        self.discard_copies()
         single = self._single_writer
         written = self._write_actions(actions) if single is None else single.write(actions)
         checked = None if written else self._checked_actions(actions)

@@ -57,6 +57,8 @@ class Executor:
             if tuned
             else dict[str, LoadedKernel]()
         )
+        self.generation = 0
+        """Number of times that the recorded graphs were discarded."""
         self.stream = UserStream(self.device)
         """Returns the stream of a step on a GPU."""
         with self._launch_notice(simulation.definition.id):
@@ -86,6 +88,7 @@ class Executor:
     def invalidate(self) -> None:
         """Discard the recorded graphs, since some memory has moved."""
         self._recorded = None
+        self.generation += 1
 
     @property
     def segments(self) -> tuple[list[Segment], list[Segment]]:
@@ -113,6 +116,19 @@ class Executor:
                     self.launch(entry, shard, self.stream() if self.device.is_cuda else None)
             else:
                 self._call(entry)
+
+    def record_step(self, before: Segment, after: Segment) -> wp.Graph:
+        """Record one step of a GPU as a graph, with further launches before and after its kernels, on Warp's stream.
+
+        The program must have no callables. A graph is valid until :attr:`generation` changes.
+        """
+        with WARP_LOCK, capture(self.device) as captured:
+            before()
+            for entry in self.program.step:
+                assert isinstance(entry, Launchable), "a graph cannot record a callable"
+                self.launch(entry)
+            after()
+        return captured.graph
 
     def use(self, tuned: dict[str, LoadedKernel]) -> None:
         """Launch these kernels, by name, instead of the default ones."""

@@ -15,7 +15,7 @@ from worldloom.core.base.warp_private import bind_launch
 from worldloom.core.runtime.column import Column
 from worldloom.core.simulation import Simulation
 from worldloom.vector.env_layout import EnvComponent
-from worldloom.vector.transfer.transfer_kernels import ACTION_KERNELS
+from worldloom.vector.transfer.transfer_kernels import ACTION_KERNELS, RECEIVING_KERNELS
 
 Writer = Callable[[Any], bool]
 """Writes actions, and returns whether it did."""
@@ -144,7 +144,9 @@ class DeviceWriter:
     """
 
     def __init__(self, column: Column, shape: tuple[int, ...], stream: Callable[[], wp.Stream | None]) -> None:
-        self._shape, self._stream = shape, stream
+        self._shape, self._stream, self._column = shape, stream, column
+        self._number_bytes: dict[Any, int] = {}
+        """Bytes of one number, by the types of actions that the kernels convert."""
         self._launches: dict[Any, tuple[Any, Callable[[wp.Stream | None], None]]] = {}
         """By the type of the actions, the parameter that holds their address, and the launch that reads it."""
         torch = sys.modules.get("torch")
@@ -165,20 +167,39 @@ class DeviceWriter:
                     )
                     launch = wp.launch(kernel, numbers.size, [actions, numbers], device=column.device, record_cmd=True)
                     self._launches[getattr(torch, source)] = launch.params[_SOURCE], bind_launch(launch)
+                    self._number_bytes[getattr(torch, source)] = np.dtype(source).itemsize
 
-    def write(self, actions: Any) -> bool:
-        """As :meth:`ActionWriter.write`."""
+    @property
+    def takes_tensors(self) -> bool:
+        """Whether there are types of actions that the kernels convert."""
+        return bool(self._number_bytes)
+
+    def locate(self, actions: Any) -> tuple[int, int] | None:
+        """The address of the actions and the bytes of one number; None for actions that the kernels cannot convert."""
         if type(actions) is not self._tensor_type:
-            return False
-        recorded = self._launches.get(actions.dtype)
+            return None
+        size = self._number_bytes.get(actions.dtype)
         if (
-            recorded is None
+            size is None
             or actions.shape != self._shape
             or actions.get_device() != self._device_index
             or not actions.is_contiguous()
         ):
+            return None
+        return actions.data_ptr(), size
+
+    def write(self, actions: Any) -> bool:
+        """As :meth:`ActionWriter.write`."""
+        located = self.locate(actions)
+        if located is None:
             return False
-        source, launch = recorded
-        source.data = actions.data_ptr()
+        source, launch = self._launches[actions.dtype]
+        source.data = located[0]
         launch(self._stream())
         return True
+
+    def record_receive(self, mail: wp.array, entry: int) -> wp.Launch:
+        """The launch that writes the actions at the location in ``mail``, from this entry on."""
+        numbers = wp.from_torch(self._column.torch().view(-1))
+        kernel = RECEIVING_KERNELS[self._column.dtype.name]
+        return wp.launch(kernel, numbers.size, [mail, entry, numbers], device=self._column.device, record_cmd=True)

@@ -18,6 +18,7 @@ from worldloom.vector.transfer.transfer_kernels import (
     CopiedColumn,
     TargetAddresses,
     copy_columns,
+    copy_columns_by_mail,
 )
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ MAX_AHEAD = 16
 """Copies of a tensor in one allocation."""
 MAX_AHEAD_BYTES = 1 << 24
 """Bytes of one allocation that holds several copies."""
-_TARGETS, _INDEX = 2, 3
-"""Indices of the addresses and of the number of the copy in the parameters of a launch; the first is Warp's own."""
+_TARGETS, _NUMBER = 2, 3
+"""Indices of the addresses and of the number of the copies in the parameters of a launch; the first is Warp's own."""
 
 
 @dataclass(frozen=True)
@@ -103,33 +104,50 @@ class TensorCopies:
         self._ahead_stream: wp.Stream | None = None
         """The stream of that memory: PyTorch reuses freed memory for later work on the same stream."""
         self._packed_ahead: Tensor | None = None
-        launch = self._record(wp.device_from_torch(self._device))
+        self._prepared: tuple[Tensor, ...] | None = None
+        """The copies that a graph has made, until a call returns them."""
+        self._num_threads = 0
+        self._columns = self._describe(wp.device_from_torch(self._device))
+        with WARP_LOCK, compile_notice(f"the copies of results for {self._columns.device.alias}"):
+            launch = self._record(copy_columns, TargetAddresses(), 0)
         self._launch = bind_launch(launch)
         self._addresses = (ctypes.c_uint64 * MAX_TARGETS).from_buffer(launch.params[_TARGETS])
-        self._index = launch.params[_INDEX]
+        self._number = launch.params[_NUMBER]
 
     @property
     def packs(self) -> bool:
         """Whether there are packed copies."""
         return bool(self._packed)
 
-    def _record(self, device: wp.Device) -> wp.Launch:
-        """The launch that copies every source to its place in the allocations."""
+    @property
+    def num_allocations(self) -> int:
+        """Number of allocations that the copies are parts of."""
+        return len(self._separate) + self.packs
+
+    def _describe(self, device: wp.Device) -> wp.array:
+        """The sources and their places in the allocations, for the kernels."""
         placed = [(source, index, 0, source.copied_bytes) for index, source in enumerate(self._separate)]
         placed += [
             (source, len(self._separate), offset, self._packed_bytes)
             for source, offset in zip(self._packed, self._offsets, strict=True)
         ]
-        columns, threads = [], 0
+        columns = []
         for source, target, offset, stride in placed:
             column = CopiedColumn()
             column.source, column.size, column.widen = source.tensor.data_ptr(), source.nbytes, source.widen
-            column.target, column.offset, column.stride, column.first_thread = target, offset, stride, threads
+            column.target, column.offset, column.stride = target, offset, stride
+            column.first_thread = self._num_threads
             columns.append(column)
-            threads += _num_threads(source)
-        with WARP_LOCK, compile_notice(f"the copies of results for {device.alias}"):
-            inputs = [wp.array(columns, dtype=CopiedColumn, device=device), TargetAddresses(), 0]
-            return wp.launch(copy_columns, threads, inputs, device=device, record_cmd=True)
+            self._num_threads += _num_threads(source)
+        return wp.array(columns, dtype=CopiedColumn, device=device)
+
+    def _record(self, kernel: Any, *inputs: Any) -> wp.Launch:
+        columns = self._columns
+        return wp.launch(kernel, self._num_threads, [columns, *inputs], device=columns.device, record_cmd=True)
+
+    def record_by_mail(self, mail: wp.array, entry: int) -> wp.Launch:
+        """The launch of a graph that copies to the places that :meth:`prepare` returns, in ``mail`` from this entry."""
+        return self._record(copy_columns_by_mail, mail, entry)
 
     def _allocate(self) -> None:
         """Allocate the memory of the next calls."""
@@ -154,21 +172,39 @@ class TensorCopies:
         for index, block in enumerate(blocks):
             self._addresses[index] = block.data_ptr()
 
-    def __call__(self) -> tuple[Tensor, ...]:
-        """The copies of the separate tensors."""
-        stream = self._stream()
+    def _next(self, stream: wp.Stream | None) -> tuple[Tensor, ...]:
+        """The memory of the next copies; their number is in the parameters of the launch."""
         if not self._ahead or stream is not self._ahead_stream:
             self._allocate()
             self._ahead_stream = stream
         copies = self._ahead.pop()
-        self._index.value = self._num_ahead - 1 - len(self._ahead)
+        self._number.value = self._num_ahead - 1 - len(self._ahead)
+        return copies
+
+    def prepare(self) -> list[int]:
+        """Number and addresses of copies that a graph makes at its next launch, and that the next call returns."""
+        self._prepared = self._next(self._stream())
+        return [self._number.value, *self._addresses[: self.num_allocations]]
+
+    def discard(self) -> None:
+        """Forget the copies that a graph has made: the tensors have changed since."""
+        self._prepared = None
+
+    def __call__(self) -> tuple[Tensor, ...]:
+        """The copies of the separate tensors."""
+        copies = self._prepared
+        if copies is not None:
+            self._prepared = None
+            return copies
+        stream = self._stream()
+        copies = self._next(stream)
         self._launch(stream)
         return copies
 
     def packed(self) -> PackedCopy:
         """The packed copies of the last call."""
         assert self._packed_ahead is not None, "there are no packed tensors"
-        return PackedCopy(self._packed_ahead, self._index.value)
+        return PackedCopy(self._packed_ahead, self._number.value)
 
     def unpack(self, copy: PackedCopy) -> list[Tensor]:
         """The copies of the packed tensors, in their order."""

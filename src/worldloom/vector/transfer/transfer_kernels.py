@@ -1,5 +1,9 @@
 # mypy: ignore-errors
-"""Kernels that convert actions, and that copy several columns into new memory with one launch."""
+"""Kernels that convert actions, and that copy several columns into new memory with one launch.
+
+Those for a graph read addresses that change from step to step from a :class:`~.mailbox.Mailbox`, the others from their
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -77,11 +81,7 @@ _COPY_PIECE = """
 #else
     struct alignas(16) Piece { unsigned long long low, high; };
 #endif
-    unsigned long long target = 0;
-    #pragma unroll
-    for (int i = 0; i < (int)(sizeof(targets) / sizeof(target)); ++i)  // constant indices, so that they stay parameters
-        if (i == column.target) target = targets.c[i];
-    target += column.offset + index * column.stride;
+    const unsigned long long target = allocation + column.offset + number * column.stride;
     const unsigned long long source = column.source;
     const long long end = begin + 16 < column.size ? begin + 16 : column.size;
     if (column.widen) {
@@ -97,20 +97,103 @@ _COPY_PIECE = """
 
 
 @wp.func_native(_COPY_PIECE)
-def _copy_piece(column: CopiedColumn, targets: TargetAddresses, index: wp.int64, begin: wp.int64): ...
+def _copy_piece(column: CopiedColumn, allocation: wp.uint64, number: wp.uint64, begin: wp.int64): ...
 
 
-@wp.kernel(enable_backward=False)
-def copy_columns(columns: wp.array(dtype=CopiedColumn), targets: TargetAddresses, index: wp.int64):
-    """Copy columns into the allocations at ``targets``, as their copies of number ``index``.
-
-    Each thread copies ``COPY_BYTES`` bytes of one column.
-    """
-    thread = wp.tid()
+@wp.func
+def _find_column(columns: wp.array(dtype=CopiedColumn), thread: int) -> int:
+    """The column of which a thread copies ``COPY_BYTES`` bytes."""
     found = int(0)
     for k in range(1, columns.shape[0]):
         if thread >= columns[k].first_thread:
             found = k
-    column = columns[found]
-    begin = wp.int64(thread - column.first_thread) * wp.int64(COPY_BYTES)
-    _copy_piece(column, targets, index, begin)
+    return found
+
+
+@wp.func
+def _first_byte(column: CopiedColumn, thread: int) -> wp.int64:
+    return wp.int64(thread - column.first_thread) * wp.int64(COPY_BYTES)
+
+
+@wp.kernel(enable_backward=False)
+def copy_columns(columns: wp.array(dtype=CopiedColumn), targets: TargetAddresses, number: wp.uint64):
+    """Copy columns into the allocations at ``targets``, as their copies of this number."""
+    thread = wp.tid()
+    column = columns[_find_column(columns, thread)]
+    allocation = wp.uint64(0)
+    for k in range(MAX_TARGETS):  # constant indices, so that the addresses stay parameters
+        if k == column.target:
+            allocation = targets[k]
+    _copy_piece(column, allocation, number, _first_byte(column, thread))
+
+
+# -- kernels of a graph ----------------------------------------------------------------------------------------------
+
+MAIL_ENTRIES = 32
+"""Numbers that one step takes from a mailbox."""
+
+_TAKE_MAIL = """
+    const volatile unsigned long long* slot = reinterpret_cast<const volatile unsigned long long*>(ring)
+        + (unsigned long long)cursor.data[0] * 32;
+    unsigned long long taken[32];  // all loads from the memory of the host are under way at once
+    #pragma unroll
+    for (int i = 0; i < 32; ++i) taken[i] = slot[i];
+    #pragma unroll
+    for (int i = 0; i < 32; ++i) mail.data[i] = taken[i];
+    cursor.data[0] = (cursor.data[0] + 1) % num_slots;
+"""
+
+
+@wp.func_native(_TAKE_MAIL)
+def _take_mail(ring: wp.uint64, num_slots: int, cursor: wp.array(dtype=wp.int32), mail: wp.array(dtype=wp.uint64)): ...
+
+
+@wp.kernel(enable_backward=False)
+def take_mail(ring: wp.uint64, num_slots: int, cursor: wp.array(dtype=wp.int32), mail: wp.array(dtype=wp.uint64)):
+    """One thread reads the next slot of a ring of slots in the memory of the host."""
+    _take_mail(ring, num_slots, cursor, mail)
+
+
+_RECEIVE_INTEGER = """
+    const unsigned long long source = mail.data[entry];
+    const long long wide = mail.data[entry + 1] == 8 ? reinterpret_cast<const long long*>(source)[i]
+        : reinterpret_cast<const int*>(source)[i];
+    target.data[i] = (int)(wide < -2147483648LL ? -2147483648LL : wide > 2147483647LL ? 2147483647LL : wide);
+"""
+_RECEIVE_FLOAT = """
+    const unsigned long long source = mail.data[entry];
+    target.data[i] = mail.data[entry + 1] == 8 ? (float)reinterpret_cast<const double*>(source)[i]
+        : reinterpret_cast<const float*>(source)[i];
+"""
+
+
+@wp.func_native(_RECEIVE_INTEGER)
+def _receive_integer(mail: wp.array(dtype=wp.uint64), entry: int, target: wp.array(dtype=wp.int32), i: int): ...
+
+
+@wp.func_native(_RECEIVE_FLOAT)
+def _receive_float(mail: wp.array(dtype=wp.uint64), entry: int, target: wp.array(dtype=wp.float32), i: int): ...
+
+
+@wp.kernel(enable_backward=False)
+def receive_int32(mail: wp.array(dtype=wp.uint64), entry: int, target: wp.array(dtype=wp.int32)):
+    """Convert actions of type int32 or int64; the mail holds their address and the bytes of one number."""
+    _receive_integer(mail, entry, target, wp.tid())
+
+
+@wp.kernel(enable_backward=False)
+def receive_float32(mail: wp.array(dtype=wp.uint64), entry: int, target: wp.array(dtype=wp.float32)):
+    """Convert actions of type float32 or float64, as :func:`receive_int32`."""
+    _receive_float(mail, entry, target, wp.tid())
+
+
+@wp.kernel(enable_backward=False)
+def copy_columns_by_mail(columns: wp.array(dtype=CopiedColumn), mail: wp.array(dtype=wp.uint64), entry: int):
+    """As :func:`copy_columns`; the mail holds the number of the copies, followed by the addresses."""
+    thread = wp.tid()
+    column = columns[_find_column(columns, thread)]
+    _copy_piece(column, mail[entry + 1 + column.target], mail[entry], _first_byte(column, thread))
+
+
+RECEIVING_KERNELS = {"int32": receive_int32, "float32": receive_float32}
+"""Kernels that take actions from a mailbox, by the type of the column."""

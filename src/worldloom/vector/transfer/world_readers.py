@@ -19,7 +19,7 @@ from worldloom.vector.observation_types import Conversion, is_widening, make_con
 from worldloom.vector.transfer.column_readers import ColumnReaders, Reader, as_tensor_reader, combine_readers
 from worldloom.vector.transfer.step_infos import StepInfos
 from worldloom.vector.transfer.step_results import ResultReaders, array_results, copied_results, tensor_results
-from worldloom.vector.transfer.tensor_copies import CopySource, make_copies
+from worldloom.vector.transfer.tensor_copies import CopySource, TensorCopies, make_copies
 
 
 class ExposedColumn(NamedTuple):
@@ -68,6 +68,8 @@ class WorldReaders:
         self._on_host = simulation.device.is_cpu
         self._same_step = simulation.autoreset == "same_step"
         self._in_arrays = in_arrays
+        self.copies: TensorCopies | None = None
+        """What copies the results of a step on a GPU with one kernel, where :meth:`results` has made it."""
         columns = ColumnReaders(self._num_envs, backend, copy)
         self._make_reader = columns.array_reader if in_arrays else columns.reader
         self.all_worlds_mask = self._mask_reader()
@@ -189,6 +191,7 @@ class WorldReaders:
         copies = make_copies(map(self._copy_source, separate), map(self._copy_source, packed), stream)
         if copies is None:
             return None
+        self.copies = copies
         return copied_results(
             copies,
             None if self._has_plain_reward else self.rewards,
