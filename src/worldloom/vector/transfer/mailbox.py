@@ -33,7 +33,9 @@ class Mailbox:
             self._cursor = wp.zeros(1, dtype=wp.int32, device=device)
             self.mail = wp.zeros(MAIL_ENTRIES, dtype=wp.uint64, device=device)
             inputs = [self._ring.ptr, NUM_SLOTS, self._cursor, self.mail]
-            self._take = wp.launch(take_mail, 1, inputs, device=device, record_cmd=True)
+            self._take = wp.launch(
+                take_mail, MAIL_ENTRIES, inputs, device=device, record_cmd=True, block_dim=MAIL_ENTRIES
+            )
         self._entries = (ctypes.c_uint64 * (NUM_SLOTS * MAIL_ENTRIES)).from_address(self._ring.ptr)
         self._num_sent = 0
         self._taken: list[wp.Event | None] = [None] * (NUM_SLOTS // _CHECKED_SLOTS)

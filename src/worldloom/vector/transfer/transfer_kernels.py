@@ -133,25 +133,29 @@ MAIL_ENTRIES = 32
 """Numbers that one step takes from a mailbox."""
 
 _TAKE_MAIL = """
-    const volatile unsigned long long* slot = reinterpret_cast<const volatile unsigned long long*>(ring)
-        + (unsigned long long)cursor.data[0] * 32;
-    unsigned long long taken[32];  // all loads from the memory of the host are under way at once
-    #pragma unroll
-    for (int i = 0; i < 32; ++i) taken[i] = slot[i];
-    #pragma unroll
-    for (int i = 0; i < 32; ++i) mail.data[i] = taken[i];
-    cursor.data[0] = (cursor.data[0] + 1) % num_slots;
+    const int slot = cursor.data[0];
+    const unsigned long long address = ring + ((unsigned long long)slot * 32 + i) * sizeof(unsigned long long);
+#if defined(__CUDA_ARCH__)
+    __syncwarp();  // all threads have read the cursor
+#endif
+    mail.data[i] = *reinterpret_cast<const volatile unsigned long long*>(address);
+    if (i == 31) cursor.data[0] = (slot + 1) % num_slots;  // the last thread on the CPU, too
 """
 
 
 @wp.func_native(_TAKE_MAIL)
-def _take_mail(ring: wp.uint64, num_slots: int, cursor: wp.array(dtype=wp.int32), mail: wp.array(dtype=wp.uint64)): ...
+def _take_mail(
+    ring: wp.uint64, num_slots: int, cursor: wp.array(dtype=wp.int32), mail: wp.array(dtype=wp.uint64), i: int
+): ...
 
 
 @wp.kernel(enable_backward=False)
 def take_mail(ring: wp.uint64, num_slots: int, cursor: wp.array(dtype=wp.int32), mail: wp.array(dtype=wp.uint64)):
-    """One thread reads the next slot of a ring of slots in the memory of the host."""
-    _take_mail(ring, num_slots, cursor, mail)
+    """One warp reads the next slot of a ring of slots in the memory of the host: a thread for each of its numbers.
+
+    A single thread would wait for one number after the other, about a microsecond each.
+    """
+    _take_mail(ring, num_slots, cursor, mail, wp.tid())
 
 
 _RECEIVE_INTEGER = """
