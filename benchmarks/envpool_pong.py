@@ -29,13 +29,13 @@ class Settings:
 
     device: str = "cuda:0"
     """Where worlds and network run."""
-    num_envs: int = 1024
-    """A step of 1,024 consoles takes a GPU as long as one of 128."""
-    num_steps: int = 32
-    epochs: int = 3
+    num_envs: int = 512
+    """A step of 512 consoles takes a GPU as long as one of 128."""
+    num_steps: int = 16
+    epochs: int = 4
     minibatches: int = 8
-    learning_rate: float = 1e-3
-    total_steps: int = 20_000_000
+    learning_rate: float = 5e-4
+    total_steps: int = 10_000_000
     """Steps over which the learning rate decreases to 0."""
     goal: float = 18.0
     """Mean return of 64 games at which it stops."""
