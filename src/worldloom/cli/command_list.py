@@ -13,6 +13,7 @@ from worldloom.cli.commands.doctor import Doctor
 from worldloom.cli.commands.economy import Economy
 from worldloom.cli.commands.eval import Eval
 from worldloom.cli.commands.explain import Explain
+from worldloom.cli.commands.export import Export
 from worldloom.cli.commands.list import List
 from worldloom.cli.commands.new import New
 from worldloom.cli.commands.play import Play
@@ -27,6 +28,7 @@ Commands = (
     Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Eval, tyro.conf.subcommand("eval")]
     | Annotated[Play, tyro.conf.subcommand("play")]
+    | Annotated[Export, tyro.conf.subcommand("export")]
     | Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Roms, tyro.conf.subcommand("roms")]
     | Annotated[Robots, tyro.conf.subcommand("robots")]

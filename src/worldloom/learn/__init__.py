@@ -4,7 +4,7 @@
 actions, :func:`gae`, :func:`n_step_returns` and :func:`vtrace` compute targets, and :class:`Storage` holds rollouts.
 
 Imports core, envs and atari. The folders, from the lowest: config, device, distributed and agents, then actions,
-networks, rollout, losses, play, training, opponents and native, algorithms, runs.
+networks, rollout, losses, play, training, opponents and native, algorithms, runs, export.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from worldloom.learn.config.train_config import RolloutConfig, TrainConfig
     from worldloom.learn.config.tuned_defaults import tuned_config
     from worldloom.learn.distributed.ranks import Ranks, join_process_group, leave_process_group
+    from worldloom.learn.export.export_policy import ExportedPolicy, export_policy, export_run
     from worldloom.learn.losses.advantages import gae, n_step_returns
     from worldloom.learn.losses.vtrace_targets import vtrace
     from worldloom.learn.networks.custom.protocols import PolicyModule, RecurrentPolicyModule
@@ -77,6 +78,7 @@ _MODULES = {
     "config.train_config": ("RolloutConfig", "TrainConfig"),
     "config.tuned_defaults": ("tuned_config",),
     "distributed.ranks": ("Ranks", "join_process_group", "leave_process_group"),
+    "export.export_policy": ("ExportedPolicy", "export_policy", "export_run"),
     "losses.advantages": ("gae", "n_step_returns"),
     "losses.vtrace_targets": ("vtrace",),
     "networks.custom.protocols": ("PolicyModule", "RecurrentPolicyModule"),
@@ -127,6 +129,7 @@ __all__ = [
     "DivergedError",
     "Evaluation",
     "EvaluationResult",
+    "ExportedPolicy",
     "FusedLayers",
     "MeanReturn",
     "ObservationNormalizer",
@@ -168,6 +171,8 @@ __all__ = [
     "config_to_dict",
     "cross_play",
     "evaluate",
+    "export_policy",
+    "export_run",
     "gae",
     "join_process_group",
     "leave_process_group",

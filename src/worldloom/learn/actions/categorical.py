@@ -45,6 +45,11 @@ def categorical_mode(sizes: tuple[int, ...], logits: Tensor, mask: Tensor | None
     return best[0] if len(best) == 1 else torch.cat(best, -1)
 
 
+def masked_logits(sizes: tuple[int, ...], logits: Tensor, mask: Tensor | None) -> Tensor:
+    """Logits ``[..., sum(sizes)]`` in which forbidden choices have MASKED_LOGIT; see :func:`apply_mask`."""
+    return torch.cat([apply_mask(block, allowed).flatten(-2) for block, allowed in _blocks(sizes, logits, mask)], -1)
+
+
 def categorical_kl(sizes: tuple[int, ...], old_logits: Tensor, logits: Tensor, mask: Tensor | None) -> Tensor:
     """KL(old || new) ``[...]``, summed over the parts."""
     pairs = zip(_log_softmax(sizes, old_logits, mask), _log_softmax(sizes, logits, mask), strict=True)

@@ -107,16 +107,18 @@ def mode(spec: ActionSpec, parameters: Tensor, mask: Tensor | None = None) -> Te
     return torch.cat([choices.to(spec.dtype), means], -1)
 
 
-def to_env_action(spec: ActionSpec, actions: Tensor) -> Tensor:
+def to_env_action(spec: ActionSpec, actions: Tensor, scale: Tensor | None = None) -> Tensor:
     """``actions`` ``[..., spec.width]`` in the world's units; choices stay unchanged.
 
     For numbers with two finite bounds, -1 and 1 are the bounds; beyond these they are clipped, or with ``squashed``
-    mapped to their range by tanh. Others are already in the world's units, and clipped at a single bound.
+    mapped to their range by tanh. Others are already in the world's units, and clipped at a single bound. ``scale`` is
+    the table of :func:`action_scale`; None to make it.
     """
     if spec.kind == "categorical":
         return actions
     choices, numbers = split_action(spec, actions)
-    center, half_range, low, high = action_scale(spec, actions.device, actions.dtype).unbind(-1)
+    table = action_scale(spec, actions.device, actions.dtype) if scale is None else scale
+    center, half_range, low, high = table.unbind(-1)
     scaled = torch.clamp(center + half_range * (numbers.tanh() if spec.squashed else numbers), low, high)
     return scaled if spec.kind == "gaussian" else torch.cat([choices, scaled], -1)
 

@@ -76,7 +76,7 @@ class VectorInput(nn.Module):
         """Observations [N, *shape] by name -> [N, features] float32."""
         parts = []
         for name, part in zip(self.observations, self.parts, strict=True):
-            parts.append(part(observations[name].reshape(len(observations[name]), -1)))
+            parts.append(part(observations[name].reshape(observations[name].shape[0], -1)))
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 

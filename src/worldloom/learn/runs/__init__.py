@@ -1,7 +1,7 @@
 """A training as a whole, on disk: the request, the run folder, checkpoints, resuming, the Ray launcher, and opening
 a saved run.
 
-The top folder; nothing else in learn imports it.
+Only ``export`` imports it in learn.
 """
 
 from typing import TYPE_CHECKING

@@ -32,7 +32,7 @@ def space_to_depth(image: Tensor, dtype: torch.dtype) -> Tensor:
     """
     count, channels, height, width = image.shape
     rows, columns = height // SIDE, width // SIDE
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():
         return _space_to_depth_torch(image[:, :, : rows * SIDE], dtype)
     blocks = torch.empty((count, rows, columns, channels * SIDE * SIDE), dtype=dtype, device=image.device)
     words = image.view(count, -1).view(torch.int32)
@@ -46,7 +46,7 @@ def space_to_depth(image: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _space_to_depth_torch(image: Tensor, dtype: torch.dtype) -> Tensor:
-    """The same in PyTorch's operations, for torch.compile."""
+    """The same in PyTorch's operations, for torch.compile and for exported policies."""
     split = image.unflatten(3, (-1, SIDE)).unflatten(2, (-1, SIDE))  # N, C, rows, SIDE, columns, SIDE
     blocks: Tensor = split.permute(0, 1, 3, 5, 2, 4).flatten(1, 3).to(dtype)
     return blocks.contiguous(memory_format=torch.channels_last)

@@ -30,18 +30,8 @@ class SelfAttention(nn.Module):
 
     def forward(self, tokens: Tensor, present: Tensor) -> Tensor:
         """Tokens [N, T, D], of which ``present`` [N, T] are attended to -> [N, T, D]. One of a row must be present."""
-        queries, keys, values = self.project(tokens).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        allowed = present[:, None, None, :]
-        parts = [
-            functional.scaled_dot_product_attention(
-                queries[first : first + MAX_ROWS],
-                keys[first : first + MAX_ROWS],
-                values[first : first + MAX_ROWS],
-                attn_mask=allowed[first : first + MAX_ROWS],
-            )
-            for first in range(0, max(1, len(tokens)), MAX_ROWS)
-        ]
-        mixed = parts[0] if len(parts) == 1 else torch.cat(parts)
+        queries, keys, values = self.project(tokens).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
+        mixed = _attend(queries, keys, values, present[:, None, None, :])
         outputs: Tensor = self.output(mixed.transpose(1, 2).flatten(2))
         return outputs
 
@@ -64,3 +54,11 @@ class AttentionLayer(nn.Module):
         tokens = tokens + self.attention(self.attention_norm(tokens), present)
         tokens = tokens + self.feed_forward(self.feed_forward_norm(tokens))
         return tokens
+
+
+def _attend(queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor) -> Tensor:
+    """Attention [N, H, T, D / H] of queries to the keys that are ``allowed`` [N, 1, 1, T]; on a GPU in parts."""
+    if not queries.is_cuda or queries.shape[0] <= MAX_ROWS:
+        return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=allowed)
+    parts = zip(*(tensor.split(MAX_ROWS) for tensor in (queries, keys, values, allowed)), strict=True)
+    return torch.cat([functional.scaled_dot_product_attention(q, k, v, attn_mask=mask) for q, k, v, mask in parts])

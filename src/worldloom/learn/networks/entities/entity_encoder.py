@@ -88,7 +88,7 @@ class EntityEncoder(FeatureModule):
         """The token of the agent itself, [N, D] of the type of ``like``."""
         if self.agent is None:
             assert self.agent_token is not None
-            return self.agent_token.to(like.dtype).expand(len(like), -1)
+            return self.agent_token.to(like.dtype).expand(like.shape[0], -1)
         parts = [] if self.vectors is None else [self.vectors(observations)]
         parts += [image(observations) for image in self.images]
         token: Tensor = self.agent(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
