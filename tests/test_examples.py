@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,7 @@ PRINTED = {
         r"in the folder: checkpoints, config\.json, .*metrics\.jsonl\n"
         r"20 iterations noted, \d+ tensors, equal bit for bit: True$"
     ),
+    "run_exported_policy": r"^mean return \d+\.\d over 10 episodes$",
     "evaluation_and_schedules": (
         r"^after 8192 steps: learning rate 0\.0024, evaluated return \d+\n"
         r"after 16384 steps: learning rate 0\.0016, evaluated return \d+\n"
@@ -267,6 +269,7 @@ NEEDS = {
     "train_with_tianshou": "tianshou",
     "train_with_rllib": "ray.rllib",
     "dm_env_loop": "dm_env",
+    "run_exported_policy": "onnxruntime",
 }
 """Examples that need an extra; they print a message if it is missing."""
 
@@ -294,10 +297,25 @@ def end_trainings_early(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Trainer, "learn", lambda trainer, callbacks=(): learn(trainer, None, [*callbacks, StopEarly()]))
 
 
+def exported_policy(folder: Path) -> str:
+    """The file of a policy that was trained for a moment."""
+    options = f"--device cpu --num-envs 8 --total-steps 512 --no-video --quiet --run-dir {folder / 'run'}".split()
+    assert main(["train", "CartPole-v1", *options]) == 0
+    assert main(["export", str(folder / "run"), "--out", str(folder / "policy.onnx")]) == 0
+    return str(folder / "policy.onnx")
+
+
+ARGUMENTS = {"run_exported_policy": exported_policy}
+"""Examples that take an argument, and what makes it in a folder."""
+
+
 @pytest.mark.parametrize("name", PRINTED)
-def test_example(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_example(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
+    if name in ARGUMENTS:
+        monkeypatch.setattr(sys, "argv", [name, ARGUMENTS[name](tmp_path)])
+        capsys.readouterr()
     if name in OWN_LOOPS and not THOROUGH:
         pytest.skip("runs in make test-thorough")
     pattern = PRINTED[name]

@@ -83,7 +83,7 @@ def _to_onnx(function: PolicyFunction, facts: str) -> tuple[bytes, Run | None]:
     assert program is not None
     program.model.metadata_props[FACTS] = facts
     buffer = io.BytesIO()
-    program.save(buffer)
+    program.save(buffer)  # type: ignore[arg-type]  # a file object is accepted too
     data = buffer.getvalue()
     if importlib.util.find_spec("onnxruntime") is None:
         return data, None

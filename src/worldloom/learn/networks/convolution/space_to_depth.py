@@ -32,7 +32,7 @@ def space_to_depth(image: Tensor, dtype: torch.dtype) -> Tensor:
     """
     count, channels, height, width = image.shape
     rows, columns = height // SIDE, width // SIDE
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
         return _space_to_depth_torch(image[:, :, : rows * SIDE], dtype)
     blocks = torch.empty((count, rows, columns, channels * SIDE * SIDE), dtype=dtype, device=image.device)
     words = image.view(count, -1).view(torch.int32)
