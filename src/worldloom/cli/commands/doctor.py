@@ -39,6 +39,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "view": ("curves, plots and videos", ("imageio-ffmpeg", "matplotlib")),
     "atari": ("ROMs of the Atari games", ("ale-py",)),
     "robots": ("robots and MuJoCo's tasks", ("mujoco", "mujoco-warp")),
+    "export": ("policies as ONNX files", ("onnx", "onnxruntime", "onnxscript")),
     "cluster": ("training on a Ray cluster", ("ray",)),
 }
 """The purpose of each extra, and the packages it installs."""

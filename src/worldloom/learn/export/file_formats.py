@@ -110,6 +110,8 @@ def example_inputs(function: PolicyFunction, rows: int, seed: int = 0) -> tuple[
             inputs.append((torch.rand(shape, generator=generator) * sizes).to(info.dtype))
         elif info.dtype.is_floating_point:
             inputs.append(torch.randn(shape, generator=generator).to(info.dtype))
+        elif info.dtype == torch.uint8:
+            inputs.append(torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator))
         else:
             inputs.append(torch.ones(shape, dtype=info.dtype))
     return tuple(inputs)
