@@ -19,7 +19,8 @@ from thorough import only_thorough
 from worldloom.core.base.errors import InputError
 from worldloom.learn import PPOConfig
 from worldloom.learn.runs.checkpoints import Checkpoints
-from worldloom.learn.runs.ray_training import StopFile, _MetricsReader, train_with_ray
+from worldloom.learn.runs.metrics_reader import MetricsReader
+from worldloom.learn.runs.ray_training import StopFile, train_with_ray
 from worldloom.learn.runs.run_folder import read_metrics
 from worldloom.learn.runs.training_run import TrainingRequest, run_training
 
@@ -164,7 +165,7 @@ def test_rows_are_shown_once_while_they_are_written(tmp_path: Path) -> None:
         )
 
     file = tmp_path / "metrics.jsonl"
-    rows = _MetricsReader(file, 100)
+    rows = MetricsReader(file, 100)
     assert rows.new() == []
     file.write_text(row(1) + row(2) + row(3)[:20])
     first = rows.new()

@@ -4,7 +4,8 @@
 actions, :func:`gae`, :func:`n_step_returns` and :func:`vtrace` compute targets, and :class:`Storage` holds rollouts.
 
 Imports core, envs and atari. The folders, from the lowest: config, device, distributed and agents, then actions,
-networks, rollout, losses, play, training, opponents and native, algorithms, runs, export.
+networks, rollout, losses, play, training, opponents and native, algorithms, runs, export and
+experiments.
 """
 
 from __future__ import annotations

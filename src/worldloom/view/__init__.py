@@ -6,7 +6,17 @@ Figures of a single world live with that world.
 from worldloom.view.curve import draw_curve
 from worldloom.view.figure import new_figure, save_figure
 from worldloom.view.heat_map import draw_heat_map
+from worldloom.view.mean_curve import MeanCurve, draw_mean_curves
 from worldloom.view.tiles import tile_images
 from worldloom.view.video import write_video
 
-__all__ = ["draw_curve", "draw_heat_map", "new_figure", "save_figure", "tile_images", "write_video"]
+__all__ = [
+    "MeanCurve",
+    "draw_curve",
+    "draw_heat_map",
+    "draw_mean_curves",
+    "new_figure",
+    "save_figure",
+    "tile_images",
+    "write_video",
+]

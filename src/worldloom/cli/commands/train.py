@@ -53,6 +53,11 @@ class Train:
     """Algorithm. Each has its own flags: see `worldloom train --algo dqn --help`."""
     run_dir: str = ""
     """Folder of the run; by default a new one in runs/."""
+    seeds: str = ""
+    """Train each of these seeds, such as 0:5, which is 0 to 4, or 3,7,11, in a folder of its own under --run-dir; ends
+    with a table and a curve of their mean."""
+    parallel_seeds: int = 1
+    """How many seeds to train side by side on the device, each in a process of its own."""
     resume: Literal["no", "yes", "auto"] = "no"
     """Resume the run in --run-dir with its settings; alone it means yes, auto starts a new run if there is none."""
     config: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME=VALUE")] = ()
@@ -100,10 +105,14 @@ class Train:
         )
 
         request, in_cluster = self.request(), self.launcher == "ray"
+        if self.seeds:
+            from worldloom.cli.commands.train_seeds import train_seeds
+
+            return train_seeds(self, request)
         with console.keep_stdout_for_json(self.json), without_notices(self.quiet):
             stopping = StopOnSignal(ABORT_RAY_AFTER_S if in_cluster else None)
             try:
-                result = self._train(request, stopping)
+                result = self.train(request, stopping)
             except (TrainingAborted, SystemExit) as error:
                 if in_cluster:  # Ray's exit handlers take seconds; its handler of SIGTERM during its start exits
                     exit_at_once(128 + signal.SIGTERM)
@@ -153,7 +162,8 @@ class Train:
             str(Path(self.start_from).expanduser().absolute()) if self.start_from else "",
         )
 
-    def _train(self, request: TrainingRequest, stopping: StopOnSignal) -> TrainingResult:
+    def train(self, request: TrainingRequest, stopping: StopOnSignal) -> TrainingResult:
+        """Run one training and show its progress; ``stopping`` ends it when a signal arrives."""
         from worldloom.cli.training.console_callback import ConsoleCallback
         from worldloom.learn.runs.training_run import run_training
 

@@ -22,6 +22,8 @@ from worldloom.core.registry.world_files import find
 from worldloom.learn.algorithms.registry import algorithm
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.config.tuned_defaults import POLICY_SETTINGS, SHARED_POLICIES, has_tuned_config, tuned_config
+from worldloom.learn.experiments.seed_folder import holds_seeds, read_seed_folder
+from worldloom.learn.experiments.seed_list import format_seeds
 from worldloom.learn.runs.run_folder import holds_run, read_config
 from worldloom.learn.runs.training_run import TrainingRequest, request_from_dict, resolve_world
 from worldloom.terminal.flags import names
@@ -36,6 +38,8 @@ CHANGEABLE_ON_RESUME = (
 def parse(arguments: Sequence[str]) -> Train:
     """The training that ``arguments`` select; prints a message and exits the process if they are invalid."""
     words = _expand_bare_resume(arguments)
+    if _value(words, "--seed") and _value(words, "--seeds"):
+        raise InputError("--seed is one seed and --seeds are several: give one of the two")
     run = _run_to_resume(words)
     algo = _value(words, "--algo") or (Train.algo if run is None else run.algorithm)
     if run is not None:
@@ -122,8 +126,10 @@ def _run_to_resume(words: list[str]) -> TrainingRequest | None:
         return None
     if not folder and resume == "yes":
         raise InputError("name the run to resume with --run-dir")
-    if not folder or (resume == "auto" and not holds_run(Path(folder))):
+    if not folder or (resume == "auto" and not holds_run(Path(folder)) and not holds_seeds(Path(folder))):
         return None
+    if holds_seeds(Path(folder)):
+        return read_seed_folder(Path(folder)).request
     return request_from_dict(read_config(Path(folder)), Path(folder))
 
 
@@ -142,8 +148,15 @@ def _resumed_defaults(run: TrainingRequest) -> Train:
         checkpoint_every=run.checkpoint_every,
         keep=run.keep,
         settings=run.config,
+        seeds=_seeds_of(run),
     )
     return defaults
+
+
+def _seeds_of(run: TrainingRequest) -> str:
+    """The seeds in the folder of a run; empty where it has a single one."""
+    folder = run.run_dir
+    return format_seeds(read_seed_folder(folder).seeds) if folder is not None and holds_seeds(folder) else ""
 
 
 def _resumed(command: Train, run: TrainingRequest) -> Train:

@@ -1,7 +1,7 @@
 """A training as a whole, on disk: the request, the run folder, checkpoints, resuming, the Ray launcher, and opening
 a saved run.
 
-Only ``export`` imports it in learn.
+Only ``export`` and ``experiments`` import it in learn.
 """
 
 from typing import TYPE_CHECKING

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
@@ -20,7 +19,8 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.base.files import open_regular
 from worldloom.core.registry.world_files import find
 from worldloom.learn.distributed.ranks import TIMEOUT_S, Ranks
-from worldloom.learn.runs.metrics_file import METRICS, PROGRESS_FIELDS
+from worldloom.learn.runs.metrics_file import METRICS
+from worldloom.learn.runs.metrics_reader import MetricsReader
 from worldloom.learn.runs.run_folder import default_folder, holds_run
 from worldloom.learn.runs.training_request import TrainingRequest
 from worldloom.learn.runs.training_run import TrainingResult, run_training
@@ -74,7 +74,7 @@ def train_with_ray(
     stop = folder / STOP
     stop.unlink(missing_ok=True)
     worker_request = replace(request, run_dir=folder, resume="auto")
-    rows = _MetricsReader(folder / METRICS, request.config.total_steps)
+    rows = MetricsReader(folder / METRICS, request.config.total_steps)
     future: Future[TrainingResult | str] = Future()
     with _cluster(address, workers) as ray:
         trainer = _trainer(ray, worker_request, workers, max_failures)
@@ -185,46 +185,7 @@ def _cluster(address: str | None, workers: int) -> Iterator[Any]:
         ray.shutdown()
 
 
-class _MetricsReader:
-    """Reads a run's metrics while they are written. Each iteration is returned once, also after a restart."""
-
-    def __init__(self, file: Path, total_steps: int) -> None:
-        self.file, self.total_steps = file, total_steps
-        self._inode = self._offset = 0
-        self._last = -1
-
-    def new(self) -> list[Progress]:
-        """The rows that were written since the last call."""
-        try:
-            with open(self.file, "rb") as stream:
-                inode = os.fstat(stream.fileno()).st_ino
-                if inode != self._inode:  # a restarted run replaces the file
-                    self._inode, self._offset = inode, 0
-                stream.seek(self._offset)
-                text = stream.read()
-        except OSError:
-            return []
-        complete = text.rfind(b"\n") + 1
-        self._offset += complete
-        rows = [json.loads(line) for line in text[:complete].splitlines()]
-        fresh = [row for row in rows if row["iteration"] > self._last]
-        self._last = max((row["iteration"] for row in fresh), default=self._last)
-        return [self._progress(row) for row in fresh]
-
-    def _progress(self, row: dict[str, Any]) -> Progress:
-        numbers = {name: math.nan if value is None else value for name, value in row.items()}
-        metrics = {name: value for name, value in numbers.items() if name not in PROGRESS_FIELDS}
-        return Progress(
-            int(numbers["iteration"]),
-            int(numbers["steps"]),
-            self.total_steps,
-            numbers["seconds"],
-            numbers["steps_per_second"],
-            metrics,
-        )
-
-
-def _show_new(rows: _MetricsReader, show: Callable[[Progress], None] | None) -> None:
+def _show_new(rows: MetricsReader, show: Callable[[Progress], None] | None) -> None:
     if show is not None:
         for progress in rows.new():
             show(progress)

@@ -44,6 +44,8 @@ LAUNCH = ".launch"
 
 CONFIG, EVENTS, CHECKPOINTS, CURVE, VIDEO = "config.json", "events", "checkpoints", "curve.png", "video.mp4"
 OPPONENTS = "opponents"
+SEEDS = "seeds.json"
+"""The file in a folder whose subfolders are the runs of several seeds; see :mod:`worldloom.learn.experiments`."""
 _TEMPORARY = tuple(f".{Path(name).stem}." for name in (CONFIG, METRICS, CURVE, VIDEO, LAUNCH))
 
 
@@ -226,10 +228,11 @@ def launched_by(path: Path) -> str:
         return ""
 
 
-def default_folder(world: str, algorithm: str, seed: int, root: Path = Path("runs")) -> Path:
+def default_folder(world: str, algorithm: str, seed: int | None, root: Path = Path("runs")) -> Path:
     """Make and return ``runs/<world>-<algorithm>-s<seed>-<n>`` with the first free n from 1.
 
-    It is made at once, so that two runs that start together get different folders.
+    For several seeds, None, it is ``runs/<world>-<algorithm>-seeds-<n>``. It is made at once, so that two runs that
+    start together get different folders.
     """
     stem = _stem(world, algorithm, seed)
     root.mkdir(parents=True, exist_ok=True)
@@ -254,8 +257,8 @@ def last_default_folder(world: str, algorithm: str, seed: int, root: Path = Path
     return max(numbered)[1] if numbered else None
 
 
-def _stem(world: str, algorithm: str, seed: int) -> str:
-    return re.sub(r"[^\w.+-]+", "_", f"{world}-{algorithm}-s{seed}")
+def _stem(world: str, algorithm: str, seed: int | None) -> str:
+    return re.sub(r"[^\w.+-]+", "_", f"{world}-{algorithm}-{'seeds' if seed is None else f's{seed}'}")
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -264,6 +267,8 @@ def read_config(path: Path) -> dict[str, Any]:
     try:
         config = read_json(file)
     except FileNotFoundError:
+        if (file.parent / SEEDS).is_file():
+            raise InputError(f"{path} holds the runs of several seeds: name one of its folders seed_*") from None
         raise InputError(f"{path} holds no run: it has no config.json") from None
     except NotADirectoryError:
         folder = Path(path).parent

@@ -248,12 +248,20 @@ _CONFIG_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
 """For each part of ``config.json``: a check, and its description."""
 
 
-def request_from_dict(values: Mapping[str, Any], run_dir: Path | None = None, resume: Resume = "no") -> TrainingRequest:
+def request_from_dict(
+    values: Mapping[str, Any], run_dir: Path | None = None, resume: Resume = "no", file: Path | str = ""
+) -> TrainingRequest:
     """The request from the output of :func:`request_to_dict`; InputError, which names the file, where it is not one.
 
     No code is run. The world may be in a Python file, which only :func:`resolve_world` imports.
+
+    Args:
+        values: The output.
+        run_dir: The run's folder.
+        resume: As in the request.
+        file: The file with the values, for error messages; by default config.json in ``run_dir``.
     """
-    file = "config.json" if run_dir is None else str(Path(run_dir).expanduser() / "config.json")
+    file = str(file or ("config.json" if run_dir is None else Path(run_dir).expanduser() / "config.json"))
     names = {f.name for f in fields(TrainingRequest)} - {"run_dir", "resume"}
     arguments = {name: value for name, value in values.items() if name != "format"}
     version = values.get("format", FORMAT)

@@ -1,0 +1,1 @@
+"""Several trainings as one experiment: seeds, their statistics, and worker processes. Imports ``runs``."""

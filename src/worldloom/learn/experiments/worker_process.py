@@ -1,0 +1,127 @@
+"""Processes that work for this one: a module of the package, which reads one JSON object and writes others.
+
+A worker is a new interpreter in a session of its own, so that Ctrl-C reaches only the parent. It gets SIGTERM when the
+parent ends, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+Message = dict[str, Any]
+Send = Callable[[Message], None]
+
+LOG_TAIL_BYTES = 4096
+"""Bytes at the end of a log in which the last line is searched."""
+
+
+class WorkerProcess:
+    """A process that runs the main function of a module, which calls :func:`serve`.
+
+    Args:
+        module: The module.
+        request: What the worker is to do; values for JSON.
+        log: The file for its standard error.
+        cores: CPU cores that it may use; empty for all.
+    """
+
+    def __init__(self, module: str, request: Mapping[str, Any], log: Path, cores: Collection[int] = ()) -> None:
+        self.log = log
+        paths = os.pathsep.join(path for path in sys.path if path)
+        with open(log, "ab") as errors:
+            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
+                [sys.executable, "-m", module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env={**os.environ, "PYTHONPATH": paths},
+                start_new_session=True,
+            )
+        assert self.process.stdin is not None
+        if cores and hasattr(os, "sched_setaffinity"):
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(self.process.pid, cores)
+        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        threading.Thread(target=self._read, name="worldloom-worker", daemon=True).start()
+        with contextlib.suppress(OSError):  # it has exited already; the pipe stays open until this process ends
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.flush()
+
+    def receive(self, timeout_s: float) -> Message | None:
+        """The next message; None where the worker has exited. Raises ``queue.Empty`` after ``timeout_s`` seconds."""
+        message = self._messages.get(timeout=timeout_s)
+        if message is None:
+            self._messages.put(None)  # for the next call
+        return message
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal to the worker, if it still runs."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+
+    def describe_exit(self) -> str:
+        """How the process exited, in words, with the last line of its log. Call it once it has exited."""
+        code = self.process.wait()
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
+        tail = self.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
+        return f"its process {how}" + (f": {tail[-1].strip()}" if tail else "")
+
+    def close(self) -> None:
+        """Kill the worker and its processes, if they still run."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def __enter__(self) -> WorkerProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with contextlib.suppress(OSError, ValueError):
+            for line in self.process.stdout:
+                self._messages.put(json.loads(line))
+        self._messages.put(None)
+
+
+def serve(work: Callable[[Message, Send], None]) -> None:
+    """Run ``work`` in a worker: it gets the request, and a function that sends messages to the parent.
+
+    Standard output holds messages only: what others print goes to standard error.
+    """
+    messages = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    request: Message = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, name="worldloom-parent", daemon=True).start()
+
+    def send(message: Message) -> None:
+        messages.write(json.dumps(message) + "\n")
+        messages.flush()
+
+    work(request, send)
+
+
+def _end_with_parent() -> None:
+    """Send SIGTERM to this process once its standard input is closed."""
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGTERM)
