@@ -198,6 +198,7 @@ PRINTED = {
         r"in the folder: checkpoints, config\.json, .*metrics\.jsonl\n"
         r"20 iterations noted, \d+ tensors, equal bit for bit: True$"
     ),
+    "track_metrics": (r"^first: FINISHED, learning rate 0\.0003\n[1-8] returns recorded, the last after 4096 steps$"),
     "run_exported_policy": r"^mean return \d+\.\d over 10 episodes$",
     "evaluation_and_schedules": (
         r"^after 8192 steps: learning rate 0\.0024, evaluated return \d+\n"
@@ -270,6 +271,7 @@ NEEDS = {
     "train_with_rllib": "ray.rllib",
     "dm_env_loop": "dm_env",
     "run_exported_policy": "onnxruntime",
+    "track_metrics": "mlflow",
 }
 """Examples that need an extra; they print a message if it is missing."""
 

@@ -4,8 +4,8 @@
 actions, :func:`gae`, :func:`n_step_returns` and :func:`vtrace` compute targets, and :class:`Storage` holds rollouts.
 
 Imports core, envs and atari. The folders, from the lowest: config, device, distributed and agents, then actions,
-networks, rollout, losses, play, training, opponents and native, algorithms, runs, export and
-experiments.
+networks, rollout, losses, play, training, opponents, native and tracking, algorithms, runs, export
+and experiments.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from worldloom.learn.runs.saved_run import SavedRun, open_run
     from worldloom.learn.runs.training_request import TrainingRequest
     from worldloom.learn.runs.training_run import TrainingResult, run_training
+    from worldloom.learn.tracking.mlflow_callback import MlflowCallback
+    from worldloom.learn.tracking.wandb_callback import WandbCallback
     from worldloom.learn.training.callbacks import Callback, StopAfter, StopAt
     from worldloom.learn.training.divergence_check import DivergedError
     from worldloom.learn.training.progress import METRICS, Progress
@@ -103,6 +105,8 @@ _MODULES = {
     "runs.saved_policies": ("load_policy",),
     "runs.training_request": ("TrainingRequest",),
     "runs.training_run": ("TrainingResult", "run_training"),
+    "tracking.mlflow_callback": ("MlflowCallback",),
+    "tracking.wandb_callback": ("WandbCallback",),
     "training.callbacks": ("Callback", "StopAfter", "StopAt"),
     "training.divergence_check": ("DivergedError",),
     "training.progress": ("METRICS", "Progress"),
@@ -133,6 +137,7 @@ __all__ = [
     "ExportedPolicy",
     "FusedLayers",
     "MeanReturn",
+    "MlflowCallback",
     "ObservationNormalizer",
     "ObservationSpec",
     "OpponentPool",
@@ -167,6 +172,7 @@ __all__ = [
     "TrainingResult",
     "VTrace",
     "VTraceConfig",
+    "WandbCallback",
     "algorithm",
     "config_from_dict",
     "config_to_dict",

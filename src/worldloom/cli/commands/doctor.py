@@ -40,6 +40,8 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "atari": ("ROMs of the Atari games", ("ale-py",)),
     "robots": ("robots and MuJoCo's tasks", ("mujoco", "mujoco-warp")),
     "export": ("policies as ONNX files", ("onnx", "onnxruntime", "onnxscript")),
+    "wandb": ("metrics in Weights & Biases", ("wandb",)),
+    "mlflow": ("metrics in MLflow", ("mlflow-skinny", "alembic", "sqlalchemy")),
     "cluster": ("training on a Ray cluster", ("ray",)),
 }
 """The purpose of each extra, and the packages it installs."""

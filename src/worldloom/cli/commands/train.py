@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -85,6 +86,12 @@ class Train:
     """Seconds between checkpoints; 0 writes only the last one."""
     keep: int = 3
     """Number of latest checkpoints to keep, in addition to the best."""
+    track: str = ""
+    """Comma-separated experiment trackers that get the metrics, besides TensorBoard: wandb, mlflow. A resumed run
+    remembers them."""
+    project: str = ""
+    """Project in Weights & Biases, experiment in MLflow, with --track; by default that of WANDB_PROJECT or
+    MLFLOW_EXPERIMENT_NAME, or worldloom."""
     launcher: Literal["here", "ray"] = "here"
     """Launcher: here (this process, or those of torchrun), or ray (a Ray cluster)."""
     workers: int = 2
@@ -162,20 +169,40 @@ class Train:
             str(Path(self.start_from).expanduser().absolute()) if self.start_from else "",
         )
 
-    def train(self, request: TrainingRequest, stopping: StopOnSignal) -> TrainingResult:
-        """Run one training and show its progress; ``stopping`` ends it when a signal arrives."""
+    def train(self, request: TrainingRequest, stopping: StopOnSignal, group: str = "") -> TrainingResult:
+        """Run one training and show its progress.
+
+        Args:
+            request: What to train.
+            stopping: Ends the training when a signal arrives.
+            group: Group of the run in experiment trackers.
+        """
         from worldloom.cli.training.console_callback import ConsoleCallback
         from worldloom.learn.runs.training_run import run_training
+        from worldloom.learn.tracking.make_trackers import make_trackers
 
-        with ConsoleCallback(request, self.quiet) as display, stopping:
+        trackers = make_trackers(names(self.track), self.project, group)
+        with ExitStack() as stack:
+            display = stack.enter_context(ConsoleCallback(request, self.quiet))
+            stack.enter_context(stopping)
             if self.launcher == "ray":
                 from worldloom.learn.runs.ray_training import train_with_ray
 
+                if trackers:
+                    raise InputError("--track records trainings of this machine: omit it with --launcher ray")
                 display.open(request.config.num_envs, {"Ray workers": str(self.workers)})
                 return train_with_ray(
                     request, self.workers, show=display.update, ends=lambda: stopping.received is not None
                 )
-            return run_training(request, [stopping, display], display.set_folder)
+            for tracker in trackers:
+                stack.enter_context(tracker)
+
+            def set_folder(folder: Path) -> None:
+                display.set_folder(folder)
+                for tracker in trackers:
+                    tracker.set_folder(folder)
+
+            return run_training(request, [stopping, display, *trackers], set_folder)
 
     def _make_media(self, request: TrainingRequest, result: TrainingResult, video: bool) -> dict[str, Path]:
         """Draw the curve and record the video. A file that cannot be made is skipped with a message."""

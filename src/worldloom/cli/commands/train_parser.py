@@ -26,6 +26,8 @@ from worldloom.learn.experiments.seed_folder import holds_seeds, read_seed_folde
 from worldloom.learn.experiments.seed_list import format_seeds
 from worldloom.learn.runs.run_folder import holds_run, read_config
 from worldloom.learn.runs.training_run import TrainingRequest, request_from_dict, resolve_world
+from worldloom.learn.tracking.make_trackers import TRACKER_CLASSES
+from worldloom.learn.tracking.tracker_ids import read_tracker_ids
 from worldloom.terminal.flags import names
 
 CHANGEABLE_ON_RESUME = (
@@ -148,15 +150,14 @@ def _resumed_defaults(run: TrainingRequest) -> Train:
         checkpoint_every=run.checkpoint_every,
         keep=run.keep,
         settings=run.config,
-        seeds=_seeds_of(run),
     )
+    assert run.run_dir is not None
+    folder = tracked = run.run_dir.expanduser()
+    if holds_seeds(folder):
+        seeds = read_seed_folder(folder)
+        defaults.seeds, tracked = format_seeds(seeds.seeds), seeds.run_path(seeds.seeds[0])
+    defaults.track = ",".join(name for name in read_tracker_ids(tracked) if name in TRACKER_CLASSES)
     return defaults
-
-
-def _seeds_of(run: TrainingRequest) -> str:
-    """The seeds in the folder of a run; empty where it has a single one."""
-    folder = run.run_dir
-    return format_seeds(read_seed_folder(folder).seeds) if folder is not None and holds_seeds(folder) else ""
 
 
 def _resumed(command: Train, run: TrainingRequest) -> Train:

@@ -19,7 +19,9 @@ from worldloom.core.registry.world_files import file_and_id
 from worldloom.learn.experiments.interval import Interval, mean_interval
 from worldloom.learn.experiments.seed_folder import SeedFolder, SeedResult, open_seed_folder, seed_result
 from worldloom.learn.experiments.seed_list import format_seeds, parse_seeds
+from worldloom.learn.tracking.make_trackers import make_trackers
 from worldloom.terminal import console
+from worldloom.terminal.flags import names
 
 if TYPE_CHECKING:
     from worldloom.cli.commands.train import Train
@@ -52,6 +54,7 @@ def _check(command: Train) -> None:
         raise InputError(f"--parallel-seeds must be 1 or more, not {command.parallel_seeds}")
     if command.launcher != "here" or int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError("--seeds trains each seed in one process of this machine: omit --launcher ray and torchrun")
+    make_trackers(names(command.track))  # refuses what is not there, before anything is written
 
 
 def _train_in_turn(command: Train, folder: SeedFolder) -> signal.Signals | None:
@@ -62,7 +65,7 @@ def _train_in_turn(command: Train, folder: SeedFolder) -> signal.Signals | None:
     for seed in folder.pending():
         request, stopping = folder.request_of(seed), StopOnSignal()
         try:
-            result = command.train(request, stopping)
+            result = command.train(request, stopping, group=folder.path.name)
         except DivergedError as error:  # other seeds may not
             folder.record(SeedResult(seed, error=str(error)))
             continue
@@ -90,7 +93,8 @@ def _train_side_by_side(command: Train, folder: SeedFolder) -> signal.Signals | 
             display.set_folder(folder.path)
             details = {"seed": format_seeds(folder.seeds), "side by side": str(at_once)}
             display.open(request.config.num_envs, details)
-            train_side_by_side(folder, at_once, display.update, lambda: stopping.received)
+            tracking = {"names": names(command.track), "project": command.project, "group": folder.path.name}
+            train_side_by_side(folder, at_once, tracking, display.update, lambda: stopping.received)
     except TrainingAborted:
         pass
     return stopping.received

@@ -7,8 +7,9 @@ import os
 import queue
 import signal
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.experiments.seed_folder import SeedFolder, SeedResult
@@ -24,13 +25,18 @@ POLL_S = 0.2
 
 
 def train_side_by_side(
-    folder: SeedFolder, at_once: int, show: Callable[[Progress], None], received: Callable[[], signal.Signals | None]
+    folder: SeedFolder,
+    at_once: int,
+    tracking: Mapping[str, Any],
+    show: Callable[[Progress], None],
+    received: Callable[[], signal.Signals | None],
 ) -> None:
     """Train the pending seeds of ``folder``, ``at_once`` at a time, and record their results.
 
     Args:
         folder: The folder.
         at_once: The number of processes. Each gets an equal share of the CPU cores.
+        tracking: Arguments of :func:`~worldloom.learn.tracking.make_trackers.make_trackers` in every process.
         show: Called with the progress of all seeds together.
         received: The signal that this process got, or None. It is passed on, and no further seed starts.
     """
@@ -41,7 +47,7 @@ def train_side_by_side(
         while running or (waiting and received() is None):
             while waiting and free and received() is None:
                 seed, slot = waiting.popleft(), free.pop(0)
-                running[seed] = slot, stack.enter_context(_start(folder, seed, shares[slot]))
+                running[seed] = slot, stack.enter_context(_start(folder, seed, tracking, shares[slot]))
             stop = received()
             for seed, (slot, worker) in list(running.items()):
                 if stop is not None and not passed_on:
@@ -63,8 +69,12 @@ def core_shares(parts: int) -> list[list[int]]:
     return [cores[edges[p] : edges[p + 1]] or [cores[p % len(cores)]] for p in range(parts)]
 
 
-def _start(folder: SeedFolder, seed: int, cores: Sequence[int]) -> WorkerProcess:
-    request = {"request": request_to_dict(folder.request_of(seed)), "folder": str(folder.run_path(seed))}
+def _start(folder: SeedFolder, seed: int, tracking: Mapping[str, Any], cores: Sequence[int]) -> WorkerProcess:
+    request = {
+        "request": request_to_dict(folder.request_of(seed)),
+        "folder": str(folder.run_path(seed)),
+        "tracking": dict(tracking),
+    }
     log = folder.path / f"seed_{seed}.log"
     try:
         return WorkerProcess(WORKER, request, log, cores)

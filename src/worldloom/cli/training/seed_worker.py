@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,12 +15,16 @@ def train_seed(message: Message, send: Send) -> None:
     from worldloom.core.base.errors import WorldloomError
     from worldloom.learn.experiments.seed_folder import seed_result
     from worldloom.learn.runs.training_run import request_from_dict, run_training
+    from worldloom.learn.tracking.make_trackers import make_trackers
 
     stopping = StopOnSignal()
     try:
         request = request_from_dict(message["request"], Path(message["folder"]), "auto")
-        with stopping:
-            result = run_training(request, [stopping])
+        trackers = make_trackers(**message["tracking"])
+        with stopping, ExitStack() as stack:
+            for tracker in trackers:
+                stack.enter_context(tracker).set_folder(Path(message["folder"]))
+            result = run_training(request, [stopping, *trackers])
         send({"result": asdict(seed_result(request, result, finished=stopping.received is None))})
     except WorldloomError as error:
         send({"error": str(error)})

@@ -6,6 +6,7 @@
 - ``checkpoints/``: see :mod:`worldloom.learn.runs.checkpoints`.
 - ``opponents/``: copies of the policies of other runs that it trains against, see
   :mod:`worldloom.learn.runs.saved_policies`.
+- ``trackers.json``: the ids of the run in experiment trackers, see :mod:`worldloom.learn.tracking`.
 - ``curve.png`` and ``video.mp4``: the learning curve and a video, which the command line adds at the end.
 
 The folder may come from an untrusted source. Symbolic links in it are not followed, and a folder that cannot be
@@ -30,7 +31,7 @@ from worldloom.core.base.files import is_temporary, open_regular, read_file, rej
 from worldloom.learn.config.json_files import read_json
 from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.metrics_file import METRICS, PROGRESS_FIELDS, read_rows, rows_until
-from worldloom.learn.training.progress import Progress
+from worldloom.learn.training.progress import Progress, tracked_scalars
 
 EVENTS_EVERY_S = 0.2
 """Minimum interval of TensorBoard events: an event costs more than a short iteration."""
@@ -207,12 +208,8 @@ class RunFolder:
         progress, self._pending_event, self._last_event = self._pending_event, None, time.perf_counter()
         if progress is None or self._events is None:
             return
-        for name, value in progress.metrics.items():
-            if math.isfinite(value):
-                self._events.add_scalar(name, value, progress.steps)
-        self._events.add_scalar("time/steps_per_second", progress.steps_per_second, progress.steps)
-        for phase, share in progress.shares.items():
-            self._events.add_scalar(f"time/share_{phase}", share, progress.steps)
+        for name, value in tracked_scalars(progress).items():
+            self._events.add_scalar(name, value, progress.steps)
 
 
 def holds_run(path: Path) -> bool:

@@ -28,6 +28,13 @@ METRICS: dict[str, str] = {
 }
 """Every metric's name and meaning. With several policies ``/<policy>`` is appended to the name."""
 
+TIME_METRICS: dict[str, str] = {
+    "time/steps_per_second": "recent environment steps per second",
+    "time/share_roll-out": "fraction of the time that the rollout takes, 0 to 1",
+    "time/share_update": "fraction of the time that the update takes, 0 to 1",
+}
+"""What TensorBoard and experiment trackers get beside the metrics."""
+
 
 LINE_METRICS = {
     "episode/return": "return",
@@ -70,6 +77,16 @@ class Progress:
         """Remaining time at the recent rate; NaN where there is no rate yet."""
         left = max(0, self.total_steps - self.steps)
         return left / self.steps_per_second if self.steps_per_second > 0 else math.nan
+
+
+def tracked_scalars(progress: Progress) -> dict[str, float]:
+    """What TensorBoard and experiment trackers record of an iteration: its finite metrics and ``TIME_METRICS``."""
+    scalars = {
+        **progress.metrics,
+        "time/steps_per_second": progress.steps_per_second,
+        **{f"time/share_{phase}": share for phase, share in progress.shares.items()},
+    }
+    return {name: float(value) for name, value in scalars.items() if math.isfinite(value)}
 
 
 def by_policy(metrics: dict[str, float]) -> dict[str, dict[str, float]]:
