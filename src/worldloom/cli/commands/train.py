@@ -27,6 +27,7 @@ from worldloom.terminal.flags import Json, Switch, names
 
 if TYPE_CHECKING:
     from worldloom.cli.training.stop_on_signal import StopOnSignal
+    from worldloom.learn.experiments.num_envs_search import NumEnvsSearch
     from worldloom.learn.runs.training_run import TrainingRequest, TrainingResult
 
 MIN_VIDEO_FRAMES = 200
@@ -96,6 +97,8 @@ class Train:
     """Launcher: here (this process, or those of torchrun), or ray (a Ray cluster)."""
     workers: int = 2
     """Number of training processes with --launcher ray."""
+    auto_num_envs: Annotated[bool, tyro.conf.Suppress] = False
+    """Measure the number of worlds that trains fastest: what --num-envs auto sets."""
     no_video: Switch = False
     """Record no video at the end. A resumed run remembers it."""
     quiet: Switch = False
@@ -112,10 +115,17 @@ class Train:
         )
 
         request, in_cluster = self.request(), self.launcher == "ray"
+        search: NumEnvsSearch | None = None
+        if self.auto_num_envs:
+            from worldloom.cli.training.auto_num_envs import choose_num_envs
+
+            if in_cluster:
+                raise InputError("--num-envs auto measures this machine: give a number with --launcher ray")
+            request, search = choose_num_envs(request, self.quiet)
         if self.seeds:
             from worldloom.cli.commands.train_seeds import train_seeds
 
-            return train_seeds(self, request)
+            return train_seeds(self, request, search)
         with console.keep_stdout_for_json(self.json), without_notices(self.quiet):
             stopping = StopOnSignal(ABORT_RAY_AFTER_S if in_cluster else None)
             try:
@@ -130,7 +140,7 @@ class Train:
             video = not self.no_video and stopping.received is None
             media = self._make_media(request, result, video) if wanted else {}
         if result.is_leader:
-            self._report(request, result, media, stopping)
+            self._report(request, result, media, stopping, search)
             console.print_warnings(result.fault_summary.lines())
         if in_cluster and stopping.is_urgent:
             sys.stdout.flush()
@@ -228,7 +238,12 @@ class Train:
         return {path.stem: path for path, is_made in ((curve, is_drawn), (film, is_recorded)) if is_made}
 
     def _report(
-        self, request: TrainingRequest, result: TrainingResult, media: dict[str, Path], stopping: StopOnSignal
+        self,
+        request: TrainingRequest,
+        result: TrainingResult,
+        media: dict[str, Path],
+        stopping: StopOnSignal,
+        search: NumEnvsSearch | None,
     ) -> None:
         file, env = file_and_id(request.env)
         mean_return = result.mean_return if math.isfinite(result.mean_return) else None
@@ -246,6 +261,8 @@ class Train:
                 "unfinished_episodes": result.unfinished.episodes,
                 "unfinished_return": result.unfinished.mean_return if result.unfinished.episodes else None,
                 "kernels": result.kernels,
+                "num_envs": request.config.num_envs,
+                "num_envs_search": search and search.as_dict(),
                 "complete": result.complete,
                 "stopped_by": None if stopping.received is None else stopping.received.name,
                 **result.fault_summary.as_dict(),

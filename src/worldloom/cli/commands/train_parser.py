@@ -40,6 +40,13 @@ CHANGEABLE_ON_RESUME = (
 def parse(arguments: Sequence[str]) -> Train:
     """The training that ``arguments`` select; prints a message and exits the process if they are invalid."""
     words = _expand_bare_resume(arguments)
+    is_auto = _value(words, "--num-envs") == "auto"
+    command = _parse(_without(words, "--num-envs") if is_auto else words)
+    command.auto_num_envs = is_auto and _run_to_resume(words) is None  # a run keeps the number that it has
+    return command
+
+
+def _parse(words: list[str]) -> Train:
     if _value(words, "--seed") and _value(words, "--seeds"):
         raise InputError("--seed is one seed and --seeds are several: give one of the two")
     run = _run_to_resume(words)
@@ -216,6 +223,21 @@ def _expand_bare_resume(arguments: Sequence[str]) -> list[str]:
         if word == "--resume" and (i + 1 == len(arguments) or arguments[i + 1] not in ("no", "yes", "auto")):
             words.append("yes")
     return words
+
+
+def _without(words: list[str], flag: str) -> list[str]:
+    """``words`` without a flag and its value."""
+    rest: list[str] = []
+    skip = False
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if skip:
+            skip = False
+        elif name.replace("_", "-") == flag:
+            skip = not equals
+        else:
+            rest.append(word)
+    return rest
 
 
 def _value(words: list[str], flag: str) -> str:

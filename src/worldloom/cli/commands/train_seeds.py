@@ -25,13 +25,20 @@ from worldloom.terminal.flags import names
 
 if TYPE_CHECKING:
     from worldloom.cli.commands.train import Train
+    from worldloom.learn.experiments.num_envs_search import NumEnvsSearch
     from worldloom.learn.runs.training_run import TrainingRequest
 
 CURVE = "curve.png"
 
 
-def train_seeds(command: Train, request: TrainingRequest) -> int:
-    """Train every seed of ``command.seeds`` that has not finished, and report all of them. Returns the exit code."""
+def train_seeds(command: Train, request: TrainingRequest, search: NumEnvsSearch | None = None) -> int:
+    """Train every seed of ``command.seeds`` that has not finished, and report all of them. Returns the exit code.
+
+    Args:
+        command: The command.
+        request: The training.
+        search: The measurements of ``--num-envs auto``.
+    """
     seeds = parse_seeds(command.seeds)
     _check(command)
     folder = open_seed_folder(request, seeds)
@@ -39,7 +46,7 @@ def train_seeds(command: Train, request: TrainingRequest) -> int:
         train = _train_in_turn if command.parallel_seeds == 1 else _train_side_by_side
         received = train(command, folder)
         curve = _draw(folder) if received != signal.SIGTERM else None
-    _report(command, folder, curve, received)
+    _report(command, folder, curve, received, search)
     failed = [folder.results[seed] for seed in seeds if seed in folder.results and folder.results[seed].error]
     for result in failed:
         console.print_error(f"seed {result.seed}: {result.error}")
@@ -117,7 +124,13 @@ def _draw(folder: SeedFolder) -> Path | None:
     return target
 
 
-def _report(command: Train, folder: SeedFolder, curve: Path | None, received: signal.Signals | None) -> None:
+def _report(
+    command: Train,
+    folder: SeedFolder,
+    curve: Path | None,
+    received: signal.Signals | None,
+    search: NumEnvsSearch | None,
+) -> None:
     results = [folder.results.get(seed, SeedResult(seed)) for seed in folder.seeds]
     returns, evaluated = (
         mean_interval(math.nan if value is None else value for value in values)
@@ -140,6 +153,8 @@ def _report(command: Train, folder: SeedFolder, curve: Path | None, received: si
             "seeds": runs,
             "mean_return": _as_json(returns),
             "eval_return": _as_json(evaluated),
+            "num_envs": folder.request.config.num_envs,
+            "num_envs_search": search and search.as_dict(),
             "complete": not folder.pending(),
             "stopped_by": None if received is None else received.name,
             "curve": None if curve is None else str(curve),

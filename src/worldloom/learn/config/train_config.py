@@ -23,7 +23,7 @@ class TrainConfig:
     """Settings common to all algorithms."""
 
     num_envs: int = 1024
-    """Number of parallel worlds, over all processes."""
+    """Number of parallel worlds, over all processes; on the command line also auto, which measures the fastest."""
     total_steps: int = 1_000_000
     """Total environment steps, summed over all worlds."""
     seed: int = 0

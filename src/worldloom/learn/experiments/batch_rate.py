@@ -1,0 +1,134 @@
+"""How fast a training is with one number of worlds: environment steps per second of rollout and update."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import sys
+import time
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import torch
+
+from worldloom.core.base.device import resolve
+from worldloom.core.base.errors import InputError
+from worldloom.core.registry.world_files import find
+from worldloom.core.simulation import Simulation
+from worldloom.learn.algorithms.registry import algorithm
+from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.runs.saved_policies import load_opponents, load_starts
+from worldloom.learn.runs.training_request import TrainingRequest
+from worldloom.learn.training.trainer import Trainer
+
+WARM_UP_ITERATIONS = 3
+"""Iterations before the measurement: on a GPU the first compiles, the second captures a CUDA graph."""
+WINDOWS, WINDOW_S = 3, 0.3
+"""The rate is that of the fastest of this many windows, each of at least so many seconds and one iteration."""
+ENOUGH_S = 3.0
+"""No further window begins after this many seconds."""
+
+
+@dataclass(frozen=True)
+class BatchRate:
+    """The rate of a training with one number of worlds.
+
+    Attributes:
+        num_envs: The number of worlds.
+        steps_per_second: Environment steps per second; None where it could not be measured.
+        iteration_steps: Environment steps of an iteration, summed over the worlds.
+        memory: Memory of the training in bytes: what it holds at the end on a GPU, the peak of the process on the CPU.
+        problem: Why it could not be measured; empty where it could.
+    """
+
+    num_envs: int
+    steps_per_second: float | None = None
+    iteration_steps: int = 0
+    memory: int = 0
+    problem: str = ""
+
+
+def measure_rate(request: TrainingRequest, num_envs: int, base_memory: int = 0) -> BatchRate:
+    """Train ``request`` with ``num_envs`` worlds for a few seconds; nothing is written, and the policies are lost.
+
+    A training that does not fit into memory has a ``problem``, and so has one that its settings do not allow.
+
+    Args:
+        request: The training.
+        num_envs: The number of worlds.
+        base_memory: :func:`peak_memory` before the first training of this process.
+    """
+    gc.collect()
+    try:
+        return _measure(request, num_envs, base_memory)
+    except (InputError, MemoryError, RuntimeError) as error:  # Warp raises RuntimeError where an allocation fails
+        return BatchRate(num_envs, problem=_problem(error))
+    finally:
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+def _measure(request: TrainingRequest, num_envs: int, base_memory: int) -> BatchRate:
+    request = replace(request, config=measured_config(request.config, num_envs))
+    trainer_class: Any = algorithm(request.algorithm)[0]
+    saved = {**load_opponents(request, None), **load_starts(request)}
+    gpu = resolve(request.config.device)[0]
+    free = int(gpu.free_memory) if gpu.is_cuda else None
+    with Simulation(
+        find(request.env),
+        num_envs,
+        request.config.device,
+        seed=request.config.seed,
+        autoreset=trainer_class.autoreset,
+        config=request.world_config,
+    ) as worlds:
+        trainer: Trainer = trainer_class(worlds, request.config, policy_groups=request.policy_groups(saved))
+        _train(trainer, WARM_UP_ITERATIONS)
+        while not getattr(trainer, "learning", True):  # a replay buffer that does not hold enough yet
+            _train(trainer, 1)
+        steps, rate, began = trainer.steps // trainer.iteration, 0.0, time.perf_counter()
+        iterations = 1
+        for _ in range(WINDOWS):
+            seconds = _train(trainer, iterations)
+            while seconds < WINDOW_S:
+                iterations *= 2
+                seconds = _train(trainer, iterations)
+            rate = max(rate, iterations * steps / seconds)
+            if time.perf_counter() - began > ENOUGH_S:
+                break
+        memory = peak_memory() - base_memory
+        if free is not None:
+            memory = max(0, free - int(gpu.free_memory))
+    return BatchRate(num_envs, rate, steps, memory)
+
+
+def measured_config(config: TrainConfig, num_envs: int) -> TrainConfig:
+    """``config`` for a measurement: without evaluations, and with updates from the start."""
+    names = {field.name for field in fields(config)}
+    early: dict[str, Any] = {"learning_starts": 0} if "learning_starts" in names else {}
+    return replace(config, num_envs=num_envs, eval_every=0, **early)
+
+
+def _train(trainer: Trainer, iterations: int) -> float:
+    """Train for ``iterations`` iterations; returns the seconds, until the device is done."""
+    per_iteration = trainer.steps // trainer.iteration if trainer.iteration else 1
+    last = trainer.iteration + iterations
+    began = time.perf_counter()
+    while trainer.iteration < last:
+        trainer.learn(trainer.steps + max(1, (last - trainer.iteration) * per_iteration))
+    return time.perf_counter() - began
+
+
+def peak_memory() -> int:
+    """The largest memory that this process has used, in bytes."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _problem(error: Exception) -> str:
+    text = (str(error).strip().splitlines() or [""])[0][:200]
+    if isinstance(error, InputError):
+        return text
+    is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "alloc" in text or "out of memory" in text
+    return "out of memory" if is_memory else f"{type(error).__name__}: {text}"
