@@ -198,6 +198,7 @@ PRINTED = {
         r"in the folder: checkpoints, config\.json, .*metrics\.jsonl\n"
         r"20 iterations noted, \d+ tensors, equal bit for bit: True$"
     ),
+    "rnd": r"^iteration 1: bonus 0\.\d{4}\niteration 40: bonus 0\.0\d{3}\nreturn [01]\.\d\d$",
     "track_metrics": (r"^first: FINISHED, learning rate 0\.0003\n[1-8] returns recorded, the last after 4096 steps$"),
     "run_exported_policy": r"^mean return \d+\.\d over 10 episodes$",
     "evaluation_and_schedules": (

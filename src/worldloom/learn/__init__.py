@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
     from worldloom.learn.algorithms.a2c import A2C, A2CConfig
     from worldloom.learn.algorithms.dqn import DQN, DQNConfig
+    from worldloom.learn.algorithms.extension import Extension, NewSteps
     from worldloom.learn.algorithms.ppo import PPO, PPOConfig
-    from worldloom.learn.algorithms.registry import algorithm
+    from worldloom.learn.algorithms.registry import algorithm, register_algorithm
     from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
     from worldloom.learn.config.opponent_pool import OpponentPool
     from worldloom.learn.config.piecewise_linear import PiecewiseLinear
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from worldloom.learn.losses.vtrace_targets import vtrace
     from worldloom.learn.networks.custom.protocols import PolicyModule, RecurrentPolicyModule
     from worldloom.learn.networks.fused_layers import FusedLayers
-    from worldloom.learn.networks.normalization import ObservationNormalizer, RewardScaler
+    from worldloom.learn.networks.normalization import ObservationNormalizer, RewardScaler, RunningMoments
     from worldloom.learn.networks.policy import Policy
     from worldloom.learn.networks.q_network import QNetwork
     from worldloom.learn.opponents.saved_policy import SavedPolicy
@@ -71,8 +72,9 @@ _MODULES = {
     "agents.specs": ("ActionSpec", "ObservationSpec", "PolicySpec"),
     "algorithms.a2c": ("A2C", "A2CConfig"),
     "algorithms.dqn": ("DQN", "DQNConfig"),
+    "algorithms.extension": ("Extension", "NewSteps"),
     "algorithms.ppo": ("PPO", "PPOConfig"),
-    "algorithms.registry": ("algorithm",),
+    "algorithms.registry": ("algorithm", "register_algorithm"),
     "algorithms.vtrace": ("VTrace", "VTraceConfig"),
     "config.opponent_pool": ("OpponentPool",),
     "config.piecewise_linear": ("PiecewiseLinear",),
@@ -86,7 +88,7 @@ _MODULES = {
     "losses.vtrace_targets": ("vtrace",),
     "networks.custom.protocols": ("PolicyModule", "RecurrentPolicyModule"),
     "networks.fused_layers": ("FusedLayers",),
-    "networks.normalization": ("ObservationNormalizer", "RewardScaler"),
+    "networks.normalization": ("ObservationNormalizer", "RewardScaler", "RunningMoments"),
     "networks.policy": ("Policy",),
     "networks.q_network": ("QNetwork",),
     "opponents.saved_policy": ("SavedPolicy",),
@@ -135,9 +137,11 @@ __all__ = [
     "Evaluation",
     "EvaluationResult",
     "ExportedPolicy",
+    "Extension",
     "FusedLayers",
     "MeanReturn",
     "MlflowCallback",
+    "NewSteps",
     "ObservationNormalizer",
     "ObservationSpec",
     "OpponentPool",
@@ -160,6 +164,7 @@ __all__ = [
     "RolloutConfig",
     "RunFolder",
     "RunRecorder",
+    "RunningMoments",
     "Sampler",
     "SavedPolicy",
     "SavedRun",
@@ -190,6 +195,7 @@ __all__ = [
     "read_config",
     "read_metrics",
     "record_frames",
+    "register_algorithm",
     "run_training",
     "train_with_ray",
     "tuned_config",

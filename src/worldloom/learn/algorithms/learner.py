@@ -12,6 +12,8 @@ from torch import nn
 from worldloom.core.base.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.policy_groups import PolicyGroup
+from worldloom.learn.algorithms.extension import PREFIX as EXTENSIONS
+from worldloom.learn.algorithms.extension import ExtensionFactory, NewSteps, make_extensions
 from worldloom.learn.algorithms.policy_learner import PolicyLearner
 from worldloom.learn.config.train_config import RolloutConfig
 from worldloom.learn.device.device_numbers import Number
@@ -47,6 +49,7 @@ class Learner(PolicyLearner):
         number: Its index among the policies, which separates their random streams.
         ranks: The processes that train together.
         metrics: How many metrics an update reports.
+        extensions: What makes the extensions of the policy, by name.
     """
 
     policy: Policy
@@ -61,6 +64,7 @@ class Learner(PolicyLearner):
         number: int,
         ranks: Ranks,
         metrics: int,
+        extensions: Mapping[str, ExtensionFactory] | None = None,
     ) -> None:
         own = policy_group.config or config
         assert isinstance(own, RolloutConfig)
@@ -96,6 +100,8 @@ class Learner(PolicyLearner):
         self._set_native()
         self._copied = self.actor.storage.empty_like() if self.overlap and not self.actor.storage.sliding else None
         self.shuffle = MinibatchShuffler(rows, self.device, config.seed, self.first_row)
+        self.extensions = make_extensions(extensions or {}, self, config.seed + number) if self.train else {}
+        """Parts that users added, by name; none for a policy that is not trained."""
 
     def _set_native(self) -> None:
         """Use native kernels for the rollout and the update where the network has them."""
@@ -136,6 +142,16 @@ class Learner(PolicyLearner):
             )
             rate.copy_(changed.clamp(MIN_LEARNING_RATE, MAX_LEARNING_RATE))
 
+    def apply_extensions(self, new: int) -> None:
+        """Let the extensions process the last ``new`` steps. They may change the rewards."""
+        storage = self.actor.storage
+        for extension in self.extensions.values():
+            rewards, weights = storage.rewards[-new:], None if storage.weights is None else storage.weights[-new:]
+            steps = NewSteps(storage.newest(new), storage.actions[-new:], rewards, storage.dones[-new:], weights)
+            extension.on_rollout(steps)
+            if steps.rewards is not rewards:
+                rewards.copy_(steps.rewards)
+
     def finalize_rewards(self, new: int) -> None:
         """Scale the rewards of the last ``new`` steps, and add bootstrap values where episodes were truncated."""
         storage = self.actor.storage
@@ -150,6 +166,14 @@ class Learner(PolicyLearner):
             storage.rewards[-new:] += self.setting("gamma") * previous * storage.truncations[-new:]
         if storage.finals:
             add_bootstrap_values(storage.rewards, storage.final_steps, storage.final_values, self.setting("gamma"))
+
+    def summarize(self) -> None:
+        super().summarize()
+        start = 4 + len(self.metrics)
+        for extension in self.extensions.values():
+            end = start + len(extension.metrics)
+            self.summary[start:end].copy_(self.ranks.mean_(extension.metrics.clone()))
+            start = end
 
     def schedule(self, steps: int, total_steps: int) -> None:
         super().schedule(steps, total_steps)
@@ -220,6 +244,8 @@ class Learner(PolicyLearner):
         state |= {"sampler": self.actor.sampler.tick, "shuffle": self.shuffle.tick, "rows/state": self.actor.state}
         if self.scale is not None:
             state |= {f"scale/{k}" if v.ndim == 0 else f"rows/scale/{k}": v for k, v in self.scale.state_dict().items()}
+        for name, extension in self.extensions.items():
+            state |= {f"{EXTENSIONS}{name}/{key}": tensor for key, tensor in extension.tensors().items()}
         return state | self._value_tensors()
 
     def _value_tensors(self) -> dict[str, torch.Tensor]:

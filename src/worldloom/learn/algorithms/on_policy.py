@@ -28,15 +28,18 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
     """Trains policies on rollouts of the current policies."""
 
     config: RolloutConfig
+    takes_extensions = True
 
     def _make_learner(
         self, name: str, policy_group: PolicyGroup, config: RolloutConfig, number: int, policies: int
     ) -> Learner:
-        return Learner(name, policy_group, config, self.simulation, number, self.ranks, len(self.metric_names))
+        metrics = len(type(self).metric_names)
+        return Learner(name, policy_group, config, self.simulation, number, self.ranks, metrics, self.extensions)
 
     def _setup(self) -> None:
         for learner in self.learners.values():
             self.check(learner)
+        self._add_metrics(self._extension_metrics())
         self.self_play = self._make_self_play()
         """The pools of past selves; None where there are none."""
         self._roll = self._graphed(self._checked_roll_out, exchanges=False)
@@ -51,12 +54,23 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
     def _pending_steps(self) -> int:
         return self.config.num_steps - (0 if self.config.overlap else self.new_steps)
 
+    def _extension_metrics(self) -> tuple[str, ...]:
+        """The metrics of all extensions, which are the same for every trained policy."""
+        learner = next((learner for learner in self.learners.values() if learner.train), None)
+        extensions = () if learner is None else learner.extensions.values()
+        return tuple(name for extension in extensions for name in extension.metric_names)
+
+    def _add_metrics(self, names: tuple[str, ...]) -> None:
+        """Add metrics to those that an update reports."""
+        if names:
+            self.metric_names = (*self.metric_names, *names)
+            for learner in self.learners.values():
+                learner.summary = torch.zeros(4 + len(self.metric_names), dtype=torch.float64, device=self.device)
+
     def _make_self_play(self) -> SelfPlay | None:
         if all(learner.pool is None for learner in self.learners.values()):
             return None
-        self.metric_names = (*type(self).metric_names, *ELO_METRICS)
-        for learner in self.learners.values():
-            learner.summary = torch.zeros(4 + len(self.metric_names), dtype=torch.float64, device=self.device)
+        self._add_metrics(ELO_METRICS)
         return SelfPlay(self.simulation, self.learners, self.config.seed, self.ranks)
 
     @property
@@ -151,10 +165,15 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         if self.self_play is not None:
             self.self_play.rate()
 
+    def _finalize_rewards(self, learner: Learner) -> None:
+        """Complete the rewards of the last rollout: extensions, then normalization and bootstrap values."""
+        learner.apply_extensions(self.new_steps)
+        learner.finalize_rewards(self.new_steps)
+
     def _update(self) -> None:
         for learner in self.learners.values():
             if learner.train:
-                learner.finalize_rewards(self.new_steps)
+                self._finalize_rewards(learner)
                 self.update(learner, self.training_batch(learner))
                 learner.update_statistics(self.new_steps)
         if self._checks_after_update:
@@ -168,7 +187,7 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         self.observation_check.begin()
         learning = [learner for learner in self.learners.values() if learner.train]
         for learner in learning:
-            learner.finalize_rewards(self.new_steps)
+            self._finalize_rewards(learner)
             learner.sync_actor_policy()
         # Referenced until both are done, so that the memory is not reused.
         gathered = [self.training_batch(learner) for learner in learning]

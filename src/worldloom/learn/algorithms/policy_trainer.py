@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 from torch import nn
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.policy_groups import PolicyGroup, check_policy_groups, resolve_policy_groups
+from worldloom.learn.algorithms.extension import ExtensionFactory
 from worldloom.learn.algorithms.policy_learner import PolicyLearner
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.cuda_graphs import CudaGraphed
@@ -34,10 +35,16 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
             parameters, value) out; with DQN, one value per choice.
         policy_groups: Which agents share which policy, by the policy's name; None for one policy per kind of agent.
         ranks: This process among those that train together.
+        extensions: Parts to add to PPO, A2C or V-trace, by name: what makes the extension of a policy, such as a
+            subclass of :class:`Extension`. None for those of the class.
         teams: Deprecated name of ``policy_groups``.
     """
 
     observation_check: ObservationCheck
+    takes_extensions: ClassVar[bool] = False
+    """Whether the algorithm takes extensions."""
+    extensions: Mapping[str, ExtensionFactory] = {}
+    """Parts that are added to the algorithm, by name; a subclass may set them."""
 
     def __init__(
         self,
@@ -47,6 +54,7 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
         network: nn.Module | None = None,
         policy_groups: Mapping[str, PolicyGroup] | None = None,
         ranks: Ranks | None = None,
+        extensions: Mapping[str, ExtensionFactory] | None = None,
         teams: Mapping[str, PolicyGroup] | None = None,
     ) -> None:
         if teams is not None:
@@ -58,6 +66,10 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
                 stacklevel=2,
             )
             policy_groups = teams
+        if extensions is not None:
+            self.extensions = dict(extensions)
+        if self.extensions and not self.takes_extensions:
+            raise InputError(f"{type(self).__name__} has no rollouts for extensions: use PPO, A2C or VTrace")
         config = self.resolve_config(config)
         super().__init__(env, config, ranks)
         self._check_config(config)

@@ -12,7 +12,7 @@ from worldloom.learn.config.serialization import config_from_dict, config_to_dic
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.training.trainer import Trainer
 
-__all__ = ["ALGORITHMS", "algorithm", "config_from_dict", "config_to_dict"]
+__all__ = ["ALGORITHMS", "algorithm", "config_from_dict", "config_to_dict", "register_algorithm"]
 
 ALGORITHMS: dict[str, tuple[type[Trainer], type[TrainConfig]]] = {
     "ppo": (PPO, PPOConfig),
@@ -28,3 +28,20 @@ def algorithm(name: str) -> tuple[type[Trainer], type[TrainConfig]]:
     if name not in ALGORITHMS:
         raise InputError(f"there is no algorithm {short_repr(name)}: there are {', '.join(ALGORITHMS)}")
     return ALGORITHMS[name]
+
+
+def register_algorithm(name: str, trainer_class: type[Trainer], config_class: type[TrainConfig]) -> None:
+    """Make an algorithm known by ``name``, so that :func:`run_training` trains with it and resumes its runs.
+
+    Args:
+        name: Its name, as in ``config.json`` of a run.
+        trainer_class: The trainer.
+        config_class: Its settings: a frozen dataclass derived from those of an algorithm.
+    """
+    if not name.isidentifier() or ALGORITHMS.get(name, (trainer_class, config_class)) != (trainer_class, config_class):
+        raise InputError(f"an algorithm needs a name of its own that is an identifier, such as ppo_rnd, not '{name}'")
+    if not issubclass(trainer_class, Trainer) or trainer_class.config_class is not config_class:
+        raise InputError(
+            f"set config_class = {config_class.__name__} in {trainer_class.__name__}, a subclass of Trainer"
+        )
+    ALGORITHMS[name] = trainer_class, config_class
