@@ -6,13 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from runs_compared import FEW, SMALL, assert_equal_runs
 
-from worldloom.cli.training.parallel_seeds import core_shares
-from worldloom.learn.experiments.seed_folder import read_seed_folder
+from worldloom.cli.training import parallel_seeds
+from worldloom.cli.training.parallel_seeds import core_shares, train_side_by_side
+from worldloom.learn.algorithms.ppo import PPOConfig
+from worldloom.learn.experiments.seed_folder import open_seed_folder, read_seed_folder
 from worldloom.learn.runs.run_folder import read_metrics
+from worldloom.learn.runs.training_run import TrainingRequest
 
 SHORT = ("CartPole-v1", *FEW, *SMALL["ppo"])
 
@@ -88,7 +92,7 @@ def test_seeds_side_by_side_survive_a_kill(worldloom, tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-m", "worldloom", "train", *command, "--parallel-seeds", "2"], stderr=subprocess.PIPE
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while process.poll() is None and time.monotonic() < deadline:
         if all(_iterations(folder / f"seed_{seed}") >= 3 for seed in (0, 1)):
             break
@@ -103,6 +107,30 @@ def test_seeds_side_by_side_survive_a_kill(worldloom, tmp_path):
     alone = tmp_path / "alone"
     assert worldloom("train", *SHORT, *steps, "--seed", "0", "--run-dir", alone)[0] == 0
     assert_equal_runs(alone, folder / "seed_0")
+
+
+def test_a_signal_is_passed_on_to_every_seed(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    monkeypatch.setattr(parallel_seeds, "WORKER", "patient_worker")
+    config = PPOConfig(num_envs=8, total_steps=1000, device="cpu")
+    folder = open_seed_folder(TrainingRequest("CartPole-v1", "ppo", config, run_dir=tmp_path / "runs"), (0, 1, 2))
+
+    def received():
+        ready = all((tmp_path / "runs" / f"ready_{seed}").exists() for seed in (0, 1))
+        return signal.SIGINT if ready else None
+
+    train_side_by_side(folder, 2, {"names": []}, lambda progress: None, received)
+    assert folder.pending() == [0, 1, 2]
+    assert {seed: (r.steps, r.finished) for seed, r in folder.results.items()} == {0: (100, False), 1: (100, False)}
+
+
+def test_a_seed_whose_process_is_killed_has_failed(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    monkeypatch.setattr(parallel_seeds, "WORKER", "patient_worker")
+    config = PPOConfig(num_envs=8, total_steps=1000, device="cpu", gamma=0.0)  # which the worker takes as its cue
+    folder = open_seed_folder(TrainingRequest("CartPole-v1", "ppo", config, run_dir=tmp_path / "runs"), (0,))
+    train_side_by_side(folder, 1, {"names": []}, lambda progress: None, lambda: None)
+    assert "its process was killed by SIGKILL" in folder.results[0].error and "seed_0.log" in folder.results[0].error
 
 
 def _iterations(folder):

@@ -14,6 +14,15 @@ def work(request, send):
         send({"number": number, "cores": len(os.sched_getaffinity(0)), "said": request["say"]})
     if request.get("wait"):
         time.sleep(60)
+    if request.get("handle"):
+        received = []
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, frame: received.append(number))
+        send({"ready": True})
+        while not received:
+            time.sleep(0.01)
+        time.sleep(0.5)
+        send({"received": received})
     if request.get("die"):
         os.kill(os.getpid(), signal.SIGKILL)
     if request.get("fail"):

@@ -53,6 +53,17 @@ def test_a_worker_without_news_is_not_waited_for(start):
         worker.receive(0.01)
     worker.send_signal(signal.SIGTERM)
     assert worker.receive(60) is None and worker.process.wait() == -signal.SIGTERM
+    worker.send_signal(signal.SIGTERM)  # it has exited: nothing happens
+
+
+def test_a_worker_gets_one_signal_only(start):
+    """The second one would make a training exit at once, without a checkpoint."""
+    worker = start(handle=True, answers=0)
+    assert worker.receive(60) == {"ready": True}
+    for _ in range(2):
+        worker.send_signal(signal.SIGINT)
+    worker.process.stdin.close()
+    assert worker.receive(60) == {"received": [signal.SIGINT]} and worker.receive(60) is None
 
 
 def test_workers_end_with_their_parent(tmp_path):

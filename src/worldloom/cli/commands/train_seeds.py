@@ -19,6 +19,7 @@ from worldloom.core.registry.world_files import file_and_id
 from worldloom.learn.experiments.interval import Interval, mean_interval
 from worldloom.learn.experiments.seed_folder import SeedFolder, SeedResult, open_seed_folder, seed_result
 from worldloom.learn.experiments.seed_list import format_seeds, parse_seeds
+from worldloom.learn.runs.run_folder import holds_run
 from worldloom.learn.tracking.make_trackers import make_trackers
 from worldloom.terminal import console
 from worldloom.terminal.flags import names
@@ -161,7 +162,7 @@ def _report(
         }
         console.print_json(report)
         return
-    console.out().print(_table(results, returns, evaluated))
+    console.out().print(_table(folder, results, returns, evaluated))
     files = [*([] if curve is None else [curve.name]), "seeds.json", f"seed_{folder.seeds[0]}, ..."]
     lines = [f"{folder.path}: {', '.join(files)}"]
     if folder.pending():
@@ -176,7 +177,16 @@ def _as_json(interval: Interval) -> dict[str, Any]:
     return {name: None if value != value else value for name, value in asdict(interval).items()}
 
 
-def _table(results: list[SeedResult], returns: Interval, evaluated: Interval) -> Table:
+def _state(folder: SeedFolder, result: SeedResult) -> str:
+    """What became of a seed, in a word or two; empty where it has finished."""
+    if result.error:
+        return "failed"
+    if result.finished:
+        return ""
+    return "unfinished" if holds_run(folder.run_path(result.seed)) else "not started"
+
+
+def _table(folder: SeedFolder, results: list[SeedResult], returns: Interval, evaluated: Interval) -> Table:
     has_evaluations = evaluated.count > 0
     table = Table(box=box.SIMPLE)
     for name in ("seed", "return", *(["evaluated"] if has_evaluations else []), "steps", "seconds", "steps/s"):
@@ -184,14 +194,13 @@ def _table(results: list[SeedResult], returns: Interval, evaluated: Interval) ->
     table.add_column("state")
     for result in results:
         numbers = [result.mean_return, *([result.eval_return] if has_evaluations else [])]
-        state = "failed" if result.error else "" if result.finished else "unfinished" if result.steps else "not started"
         table.add_row(
             str(result.seed),
             *("" if number is None else f"{number:.4g}" for number in numbers),
             f"{result.steps:,}",
             f"{result.seconds:.1f}",
             console.format_count(result.steps_per_second),
-            state,
+            _state(folder, result),
         )
     table.add_section()
     intervals = [returns, *([evaluated] if has_evaluations else [])]

@@ -8,7 +8,6 @@ import queue
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 from worldloom.core.base.errors import InputError
@@ -22,6 +21,8 @@ from worldloom.learn.training.progress import Progress
 WORKER = "worldloom.cli.training.seed_worker"
 POLL_S = 0.2
 """Seconds between two looks at a worker and its metrics."""
+EXIT_S = 10.0
+"""Seconds that a worker may take to exit after its result: trackers may still send what they have."""
 
 
 def train_side_by_side(
@@ -42,22 +43,28 @@ def train_side_by_side(
     """
     waiting, shares = deque(folder.pending()), core_shares(at_once)
     progress = _CommonProgress(folder, list(waiting))
-    free, running, passed_on = list(range(at_once)), dict[int, tuple[int, WorkerProcess]](), False
-    with ExitStack() as stack:
-        while running or (waiting and received() is None):
-            while waiting and free and received() is None:
+    free, running, ended, stop = list(range(at_once)), dict[int, tuple[int, WorkerProcess]](), [], None
+    try:
+        while running or (waiting and stop is None):
+            while waiting and free and stop is None:
                 seed, slot = waiting.popleft(), free.pop(0)
-                running[seed] = slot, stack.enter_context(_start(folder, seed, tracking, shares[slot]))
-            stop = received()
-            for seed, (slot, worker) in list(running.items()):
-                if stop is not None and not passed_on:
+                running[seed] = slot, _start(folder, seed, tracking, shares[slot])
+            if stop is None and (stop := received()) is not None:
+                for _, worker in running.values():
                     worker.send_signal(stop)
+            for seed, (slot, worker) in list(running.items()):
                 if _is_over(folder, seed, worker, aborted=stop is not None):
+                    ended.append(worker)
                     del running[seed]
                     free.append(slot)
-            passed_on = stop is not None
             if (news := progress.read()) is not None:
                 show(news)
+    finally:
+        if stop is None:  # otherwise they save a checkpoint and exit, also where this process no longer waits for it
+            for _, worker in running.values():
+                worker.close()
+            for worker in ended:
+                worker.close(EXIT_S)
 
 
 def core_shares(parts: int) -> list[list[int]]:
@@ -93,7 +100,6 @@ def _is_over(folder: SeedFolder, seed: int, worker: WorkerProcess, aborted: bool
             folder.record(SeedResult(seed, error=f"{worker.describe_exit()} (see {worker.log})"))
         return True
     folder.record(SeedResult(**message["result"]) if "result" in message else SeedResult(seed, error=message["error"]))
-    worker.process.wait()
     return True
 
 

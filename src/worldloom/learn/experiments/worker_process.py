@@ -1,7 +1,8 @@
 """Processes that work for this one: a module of the package, which reads one JSON object and writes others.
 
-A worker is a new interpreter in a session of its own, so that Ctrl-C reaches only the parent. It gets SIGTERM when the
-parent ends, however that ends.
+A worker is a new interpreter in a session of its own, so that Ctrl-C reaches only the parent. It gets a signal when the
+parent passes one on, or SIGTERM when the parent ends, however that ends. It never gets two: a training exits at once
+after the second.
 """
 
 from __future__ import annotations
@@ -66,9 +67,11 @@ class WorkerProcess:
         return message
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Send a signal to the worker, if it still runs."""
-        with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(number)
+        """Let the worker send itself a signal, if it still runs."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.write(f"{int(number)}\n".encode())
+            self.process.stdin.flush()
 
     def describe_exit(self) -> str:
         """How the process exited, in words, with the last line of its log. Call it once it has exited."""
@@ -77,8 +80,10 @@ class WorkerProcess:
         tail = self.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
         return f"its process {how}" + (f": {tail[-1].strip()}" if tail else "")
 
-    def close(self) -> None:
-        """Kill the worker and its processes, if they still run."""
+    def close(self, wait_s: float = 0.0) -> None:
+        """Kill the worker and its processes, if they still run after ``wait_s`` seconds."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(wait_s)
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -112,7 +117,7 @@ def serve(work: Callable[[Message, Send], None]) -> None:
     messages = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     request: Message = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_parent, name="worldloom-parent", daemon=True).start()
+    threading.Thread(target=_pass_on_signals, name="worldloom-parent", daemon=True).start()
 
     def send(message: Message) -> None:
         messages.write(json.dumps(message) + "\n")
@@ -121,7 +126,7 @@ def serve(work: Callable[[Message, Send], None]) -> None:
     work(request, send)
 
 
-def _end_with_parent() -> None:
-    """Send SIGTERM to this process once its standard input is closed."""
-    sys.stdin.read()
-    os.kill(os.getpid(), signal.SIGTERM)
+def _pass_on_signals() -> None:
+    """Send this process the first signal that the parent names; SIGTERM where the parent ends before it does so."""
+    line = sys.stdin.readline()
+    os.kill(os.getpid(), int(line) if line else signal.SIGTERM)
