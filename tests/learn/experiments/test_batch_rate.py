@@ -39,7 +39,7 @@ def test_a_training_is_measured_with_updates(trainings):
     assert rate.problem == "" and rate.num_envs == 16 and rate.steps_per_second > 0.0
     assert rate.iteration_steps == 16 * 8 and rate.memory >= 0
     (trainer,) = trainings
-    assert trainer.iteration > batch_rate.WARM_UP_ITERATIONS and trainer.config.eval_every == 0
+    assert trainer.iteration > batch_rate.WARM_UP_ITERATIONS["cpu"] and trainer.config.eval_every == 0
 
 
 def test_dqn_is_measured_once_it_learns(trainings):

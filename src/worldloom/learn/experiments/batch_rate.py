@@ -21,7 +21,7 @@ from worldloom.learn.runs.saved_policies import load_opponents, load_starts
 from worldloom.learn.runs.training_request import TrainingRequest
 from worldloom.learn.training.trainer import Trainer
 
-WARM_UP_ITERATIONS = 3
+WARM_UP_ITERATIONS = {"cpu": 1, "cuda": 3}
 """Iterations before the measurement: on a GPU the first compiles, the second captures a CUDA graph."""
 WINDOWS, WINDOW_S = 3, 0.3
 """The rate is that of the fastest of this many windows, each of at least so many seconds and one iteration."""
@@ -84,7 +84,7 @@ def _measure(request: TrainingRequest, num_envs: int, base_memory: int) -> Batch
         config=request.world_config,
     ) as worlds:
         trainer: Trainer = trainer_class(worlds, request.config, policy_groups=request.policy_groups(saved))
-        _train(trainer, WARM_UP_ITERATIONS)
+        _train(trainer, WARM_UP_ITERATIONS[trainer.device.type])
         while not getattr(trainer, "learning", True):  # a replay buffer that does not hold enough yet
             _train(trainer, 1)
         steps, rate, began = trainer.steps // trainer.iteration, 0.0, time.perf_counter()

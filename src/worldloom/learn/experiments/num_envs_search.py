@@ -31,7 +31,7 @@ MIN_ITERATIONS = 20
 MEMORY_FRACTION = 0.8
 """Fraction of the free memory that the next number of worlds may need."""
 MAX_SECONDS = 120.0
-"""No further number is measured after this time."""
+"""A number whose measurement would end after this time is not measured. Twice as many worlds take twice as long."""
 CONTENDER = 0.9
 """Numbers with at least this fraction of the highest rate are measured twice, and the higher rate counts."""
 
@@ -126,7 +126,9 @@ def climb(
     without_gain, number, reason, began = 0, smallest, "", time.monotonic()
     while not reason:
         send({"trying": number})
+        started = time.monotonic()
         rate = measure(number)
+        now = time.monotonic()
         send(asdict(rate))
         if rate.steps_per_second is None:
             reason = rate.problem
@@ -134,9 +136,12 @@ def climb(
         best = max(rates.values(), default=0.0)
         without_gain = 0 if rate.steps_per_second > MIN_GAIN * best else without_gain + 1
         rates[number] = rate.steps_per_second
-        reason = _reason_to_end(rate, without_gain, free_memory(), total_steps, time.monotonic() - began)
+        next_end = now - began + 2.0 * (now - started)
+        reason = _reason_to_end(rate, without_gain, free_memory(), total_steps, next_end)
         number *= 2
-    contenders = [number for number, speed in rates.items() if speed >= CONTENDER * max(rates.values())]
+    if time.monotonic() - began > 0.5 * MAX_SECONDS:  # too slow to repeat
+        rates = {}
+    contenders = [number for number, speed in rates.items() if speed >= CONTENDER * max(rates.values(), default=0.0)]
     for number in contenders if len(contenders) > 1 else ():
         again = measure(number)
         if again.steps_per_second is not None and again.steps_per_second > rates[number]:
@@ -144,7 +149,7 @@ def climb(
     send({"end": reason})
 
 
-def _reason_to_end(rate: BatchRate, without_gain: int, free: int | None, total_steps: int, seconds: float) -> str:
+def _reason_to_end(rate: BatchRate, without_gain: int, free: int | None, total_steps: int, next_end: float) -> str:
     """Why twice the number of worlds of ``rate`` is not measured; empty where it is."""
     if without_gain >= MAX_WITHOUT_GAIN:
         return "more worlds are not faster"
@@ -152,6 +157,6 @@ def _reason_to_end(rate: BatchRate, without_gain: int, free: int | None, total_s
         return f"with more worlds, total_steps={total_steps:,} would be fewer than {MIN_ITERATIONS} iterations"
     if free is not None and 2 * rate.memory > MEMORY_FRACTION * free:
         return f"more worlds would need about {2 * rate.memory:,} bytes of memory, and {free:,} are free"
-    if seconds > MAX_SECONDS:
-        return f"the search has taken {MAX_SECONDS:.0f} s"
+    if next_end > MAX_SECONDS:
+        return f"with more worlds, the search would take longer than {MAX_SECONDS:.0f} s"
     return ""
