@@ -1,0 +1,93 @@
+"""What a world with rigid bodies declares: the components of bodies, of the world, and of contacts."""
+
+import numpy as np
+
+import worldloom as wl
+from worldloom.physics.clipping import Points
+from worldloom.physics.shapes import BOX, MAX_EDGES, MAX_FACES, MAX_VERTICES
+
+STATIC = 0
+KINEMATIC = 1
+DYNAMIC = 2
+
+Tangents = wl.vec(8)  # two tangential impulses for each of 4 points
+
+
+class Body(wl.Entity):
+    """A rigid body. Derive the one kind of bodies of a world from it."""
+
+    position: wl.vec3  # centre of mass, m
+    rotation: wl.quat = (0.0, 0.0, 0.0, 1.0)  # body to world
+    velocity: wl.vec3  # m/s
+    spin: wl.vec3  # rad/s, world axes
+    force: wl.vec3  # N, world axes; cleared after each step
+    torque: wl.vec3  # N m, world axes; cleared after each step
+    shape: int = BOX
+    size: wl.vec3 = (0.5, 0.5, 0.5)  # m, see physics.shapes
+    hull: int  # row of the hull table, for HULL
+    motion: int = DYNAMIC
+    density: float = 1000.0  # kg/m³
+    mass: float  # kg; 0: from density
+    inertia: wl.mat33  # kg m², body frame; 0: from shape and mass
+    angular_factor: wl.vec3 = (1.0, 1.0, 1.0)  # factors of the inverse inertia, by body axis
+    friction: float = 0.5
+    restitution: float
+    group: int = 1
+    mask: int = -1
+
+    inverse_mass: float  # derived; 0 unless dynamic
+    inverse_inertia: wl.mat33  # derived; body frame
+    world_inverse_inertia: wl.mat33  # derived; world axes
+    radius: float  # derived; bounding sphere, m
+    lower: wl.vec3  # derived; bounding box of this step
+    upper: wl.vec3  # derived
+
+
+class World(wl.World):
+    """Configuration of the physics of a world."""
+
+    gravity: wl.Config = wl.vec3(0.0, 0.0, -9.8)  # m/s²
+    dt: wl.Config = 1.0 / 30.0  # s, of a step
+    substeps: wl.Config = 4
+    sweeps: wl.Config = 1  # over all contacts, in each half of a substep
+    margin: wl.Config = 0.02  # m, contacts of bodies at rest
+    contact_frequency: wl.Config = 30.0  # Hz, of the spring of penetrating points
+    contact_damping: wl.Config = 10.0  # damping ratio of that spring
+    max_push: wl.Config = 3.0  # m/s, by which penetrating points are pushed apart
+    bounce_speed: wl.Config = 0.5  # m/s, below which there is no restitution
+    match_distance: wl.Config = 0.05  # m, between a contact point and its predecessor
+    hull_vertices: wl.Config = np.zeros((1, 3 * MAX_VERTICES), np.float32)
+    hull_faces: wl.Config = np.zeros((1, MAX_FACES), np.int32)
+    hull_edges: wl.Config = np.zeros((1, MAX_EDGES), np.int32)
+    hull_counts: wl.Config = np.zeros((1, 3), np.int32)
+    hull_volume: wl.Config = np.zeros(1, np.float32)
+    hull_inertia: wl.Config = np.zeros((1, 9), np.float32)
+
+
+class Pair(wl.Event):
+    """Two bodies that may touch in this step: rows of the table of bodies, the lower kind of shape first."""
+
+    a: int
+    b: int
+
+
+class ContactState(wl.Components):
+    """A contact of two bodies A and B, without references to them."""
+
+    a_id: int
+    b_id: int
+    born: int  # step in which it was found
+    normal: wl.vec3  # from A to B
+    num_points: int  # 1 to 4
+    a_anchors: Points  # points on the core of A, in its body frame
+    b_anchors: Points  # points on the core of B, in its body frame
+    a_radius: float  # m, from the core of A to its surface
+    b_radius: float  # m
+    separations: wl.vec4  # m, when it was found
+    approach: wl.vec4  # m/s, relative normal velocity when it was found
+    friction: float
+    restitution: float
+    impulses: wl.vec4  # N s, normal, of the last substep
+    tangents: Tangents  # N s, tangential, of the last substep
+    peaks: wl.vec4  # N s, largest normal impulse of a substep
+    impulse: float  # N s, normal, of all points in the whole step

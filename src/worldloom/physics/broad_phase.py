@@ -1,0 +1,100 @@
+"""Systems that derive properties of bodies and find pairs that may touch."""
+
+from typing import Any
+
+import worldloom as wl
+from worldloom.physics.bodies import DYNAMIC, STATIC, Pair
+from worldloom.physics.mass import bounding_radius, shape_inertia, shape_volume, world_inverse_inertia
+from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE
+
+FAR = 1.0e30
+
+
+@wl.function
+def half_extents(shape: int, size: wl.vec3, radius: float, rotation: wl.quat) -> wl.vec3:
+    """Half extents of a box with world axes about a shape."""
+    if shape == BOX:
+        axes = wl.quat_to_matrix(rotation)
+        return wl.vec3(
+            abs(axes[0, 0]) * size.x + abs(axes[0, 1]) * size.y + abs(axes[0, 2]) * size.z,
+            abs(axes[1, 0]) * size.x + abs(axes[1, 1]) * size.y + abs(axes[1, 2]) * size.z,
+            abs(axes[2, 0]) * size.x + abs(axes[2, 1]) * size.y + abs(axes[2, 2]) * size.z,
+        )
+    if shape == CAPSULE:
+        axis = wl.quat_rotate(rotation, wl.vec3(0.0, 0.0, size.y))
+        return wl.vec3(abs(axis.x) + size.x, abs(axis.y) + size.x, abs(axis.z) + size.x)
+    if shape == PLANE:
+        return wl.vec3(FAR, FAR, FAR)
+    return wl.vec3(radius, radius, radius)
+
+
+@wl.function
+def boxes_overlap(a_lower: wl.vec3, a_upper: wl.vec3, b_lower: wl.vec3, b_upper: wl.vec3) -> bool:
+    """Whether two boxes with world axes overlap."""
+    return (
+        a_lower.x <= b_upper.x
+        and b_lower.x <= a_upper.x
+        and a_lower.y <= b_upper.y
+        and b_lower.y <= a_upper.y
+        and a_lower.z <= b_upper.z
+        and b_lower.z <= a_upper.z
+    )
+
+
+def broad_phase_systems(World: type, Body: type) -> list[Any]:
+    """Systems over bodies and pairs of bodies, in order."""
+
+    @wl.system
+    def prepare(body: Body, world: World):
+        if body.shape == HULL:
+            hull = body.hull
+            if body.mass == 0.0:
+                body.mass = body.density * world.hull_volume[hull]
+            if wl.trace(body.inertia) == 0.0:
+                for i in range(3):
+                    for j in range(3):
+                        body.inertia[i, j] = body.mass * world.hull_inertia[hull, 3 * i + j]
+            body.radius = 0.0
+            for i in range(world.hull_counts[hull, 0]):
+                x, y, z = (
+                    world.hull_vertices[hull, 3 * i],
+                    world.hull_vertices[hull, 3 * i + 1],
+                    world.hull_vertices[hull, 3 * i + 2],
+                )
+                body.radius = max(body.radius, wl.length(wl.vec3(x, y, z)))
+        else:
+            if body.mass == 0.0:
+                body.mass = body.density * shape_volume(body.shape, body.size)
+            if wl.trace(body.inertia) == 0.0:
+                body.inertia = shape_inertia(body.shape, body.size, body.mass)
+            body.radius = bounding_radius(body.shape, body.size)
+        body.inverse_mass = 0.0
+        body.inverse_inertia = wl.mat33()
+        if body.motion == DYNAMIC:
+            body.inverse_mass = 1.0 / body.mass
+            factor = wl.diag(body.angular_factor)
+            body.inverse_inertia = factor * wl.inverse(body.inertia) * factor
+        body.world_inverse_inertia = world_inverse_inertia(body.inverse_inertia, body.rotation)
+        extents = half_extents(body.shape, body.size, body.radius, body.rotation)
+        reach = world.margin
+        travel = wl.vec3(0.0, 0.0, 0.0)
+        if body.motion != STATIC:
+            travel = body.velocity * world.dt
+            reach += (wl.length(body.spin) * body.radius + wl.length(world.gravity) * world.dt) * world.dt
+        extents += wl.vec3(reach, reach, reach)
+        body.lower = body.position - extents + wl.min(travel, wl.vec3(0.0, 0.0, 0.0))
+        body.upper = body.position + extents + wl.max(travel, wl.vec3(0.0, 0.0, 0.0))
+
+    @wl.system
+    def broad_phase(a: Body, b: Body, world: World):
+        if a.motion != DYNAMIC and b.motion != DYNAMIC:
+            return
+        if (a.group & b.mask) == 0 or (b.group & a.mask) == 0:
+            return
+        if boxes_overlap(a.lower, a.upper, b.lower, b.upper):
+            if a.shape <= b.shape:
+                world.spawn(Pair, a=a.id, b=b.id)
+            else:
+                world.spawn(Pair, a=b.id, b=a.id)
+
+    return [prepare, broad_phase]

@@ -1,0 +1,175 @@
+"""Systems that turn pairs into contacts."""
+
+from typing import Any
+
+import worldloom as wl
+from worldloom.physics.bodies import Pair, Tangents
+from worldloom.physics.clipping import Points, manifold_point, set_point
+from worldloom.physics.manifolds import contact_manifold
+from worldloom.physics.shapes import (
+    BOX,
+    CAPSULE,
+    HULL,
+    SPHERE,
+    Edges,
+    Faces,
+    Vertices,
+    place_vertices,
+    polytope_counts,
+    polytope_edges,
+    polytope_faces,
+    polytope_vertices,
+)
+from worldloom.physics.solver import point_velocity
+
+
+@wl.function
+def core_radius(shape: int, size: wl.vec3) -> float:
+    """Distance from the core of a shape to its surface: the radius of spheres and capsules."""
+    if shape in (SPHERE, CAPSULE):
+        return size.x
+    return 0.0
+
+
+@wl.function
+def core_anchors(
+    points: Points, separations: wl.vec4, count: int, centre: wl.vec3, rotation: wl.quat, side: wl.vec3, radius: float
+) -> Points:
+    """Points of a manifold moved to the core of a body, in its frame; ``side`` is the normal towards that body."""
+    anchors = Points()
+    for i in range(count):
+        point = manifold_point(points, i) + side * (0.5 * separations[i] + radius) - centre
+        anchors = set_point(anchors, i, wl.quat_rotate_inv(rotation, point))
+    return anchors
+
+
+@wl.function
+def predecessor(a: wl.vec3, b: wl.vec3, a_anchors: Points, b_anchors: Points, count: int, reach: float) -> int:
+    """The old point nearest to a new one, by its anchor on A or on B; -1 if none is within reach."""
+    best = reach * reach
+    chosen = -1
+    for i in range(count):
+        distance_sq = min(
+            wl.length_sq(a - manifold_point(a_anchors, i)), wl.length_sq(b - manifold_point(b_anchors, i))
+        )
+        if distance_sq < best:
+            best = distance_sq
+            chosen = i
+    return chosen
+
+
+def narrow_phase_systems(World: type, Body: type, Contact: type) -> list[Any]:
+    """Systems over pairs and contacts, in order."""
+
+    @wl.system
+    def narrow_phase(pair: Pair, world: World):
+        a = world.at(Body, pair.a)
+        b = world.at(Body, pair.b)
+        a_vertices, a_faces, a_edges, a_counts = Vertices(), Faces(), Edges(), wl.vec3i(0, 0, 0)
+        b_vertices, b_faces, b_edges, b_counts = Vertices(), Faces(), Edges(), wl.vec3i(0, 0, 0)
+        if a.shape == HULL:
+            for i in range(3):
+                a_counts[i] = world.hull_counts[a.hull, i]
+            for i in range(len(a_vertices)):
+                a_vertices[i] = world.hull_vertices[a.hull, i]
+            for i in range(len(a_faces)):
+                a_faces[i] = world.hull_faces[a.hull, i]
+            for i in range(len(a_edges)):
+                a_edges[i] = world.hull_edges[a.hull, i]
+        elif a.shape >= BOX:
+            a_counts = polytope_counts(a.shape)
+            a_vertices = polytope_vertices(a.shape, a.size)
+            a_faces = polytope_faces(a.shape)
+            a_edges = polytope_edges(a.shape)
+        if b.shape == HULL:
+            for i in range(3):
+                b_counts[i] = world.hull_counts[b.hull, i]
+            for i in range(len(b_vertices)):
+                b_vertices[i] = world.hull_vertices[b.hull, i]
+            for i in range(len(b_faces)):
+                b_faces[i] = world.hull_faces[b.hull, i]
+            for i in range(len(b_edges)):
+                b_edges[i] = world.hull_edges[b.hull, i]
+        elif b.shape >= BOX:
+            b_counts = polytope_counts(b.shape)
+            b_vertices = polytope_vertices(b.shape, b.size)
+            b_faces = polytope_faces(b.shape)
+            b_edges = polytope_edges(b.shape)
+        offset = b.position - a.position
+        turning = wl.length(a.spin) * a.radius + wl.length(b.spin) * b.radius
+        margin = world.margin + world.dt * (wl.length(b.velocity - a.velocity) + turning)
+        normal, points, separations, count = contact_manifold(
+            a.shape,
+            a.size,
+            a.rotation,
+            place_vertices(a_vertices, a_counts.x, wl.vec3(0.0, 0.0, 0.0), a.rotation),
+            a_faces,
+            a_edges,
+            a_counts,
+            b.shape,
+            b.size,
+            b.rotation,
+            place_vertices(b_vertices, b_counts.x, offset, b.rotation),
+            b_faces,
+            b_edges,
+            b_counts,
+            offset,
+            margin,
+        )
+        if count > 0:
+            a_radius = core_radius(a.shape, a.size)
+            b_radius = core_radius(b.shape, b.size)
+            origin = wl.vec3(0.0, 0.0, 0.0)
+            a_anchors = core_anchors(points, separations, count, origin, a.rotation, -normal, a_radius)
+            b_anchors = core_anchors(points, separations, count, offset, b.rotation, normal, b_radius)
+            approach = wl.vec4()
+            for i in range(count):
+                a_arm = manifold_point(points, i)
+                approach[i] = wl.dot(
+                    normal, point_velocity(a.velocity, a.spin, b.velocity, b.spin, a_arm, a_arm - offset)
+                )
+            impulses = wl.vec4()
+            tangents = Tangents()
+            for old in world.all(Contact):
+                if old.a == a.ref and old.b == b.ref and old.born < world.step:
+                    for i in range(count):
+                        match = predecessor(
+                            manifold_point(a_anchors, i),
+                            manifold_point(b_anchors, i),
+                            old.a_anchors,
+                            old.b_anchors,
+                            old.num_points,
+                            world.match_distance,
+                        )
+                        if match >= 0:
+                            impulses[i] = old.impulses[match]
+                            tangents[2 * i] = old.tangents[2 * match]
+                            tangents[2 * i + 1] = old.tangents[2 * match + 1]
+                    old.despawn()
+            world.spawn(
+                Contact,
+                a=a.ref,
+                b=b.ref,
+                a_id=pair.a,
+                b_id=pair.b,
+                born=world.step,
+                normal=normal,
+                num_points=count,
+                a_radius=a_radius,
+                b_radius=b_radius,
+                a_anchors=a_anchors,
+                b_anchors=b_anchors,
+                separations=separations,
+                approach=approach,
+                friction=wl.sqrt(a.friction * b.friction),
+                restitution=max(a.restitution, b.restitution),
+                impulses=impulses,
+                tangents=tangents,
+            )
+
+    @wl.system
+    def retire(contact: Contact, world: World):
+        if contact.born < world.step:
+            contact.despawn()
+
+    return [narrow_phase, retire]
