@@ -32,8 +32,8 @@ class Body(wl.Entity):
     angular_factor: wl.vec3 = (1.0, 1.0, 1.0)  # factors of the inverse inertia, by body axis
     friction: float = 0.5
     restitution: float
-    group: int = 1
-    mask: int = -1
+    collision_group: int = 1  # bits
+    collision_mask: int = -1  # groups it collides with
 
     inverse_mass: float  # derived; 0 unless dynamic
     inverse_inertia: wl.mat33  # derived; body frame

@@ -89,7 +89,7 @@ def broad_phase_systems(World: type, Body: type) -> list[Any]:
     def broad_phase(a: Body, b: Body, world: World):
         if a.motion != DYNAMIC and b.motion != DYNAMIC:
             return
-        if (a.group & b.mask) == 0 or (b.group & a.mask) == 0:
+        if (a.collision_group & b.collision_mask) == 0 or (b.collision_group & a.collision_mask) == 0:
             return
         if boxes_overlap(a.lower, a.upper, b.lower, b.upper):
             if a.shape <= b.shape:
