@@ -11,6 +11,7 @@ KINEMATIC = 1
 DYNAMIC = 2
 
 Tangents = wl.vec(8)  # two tangential impulses for each of 4 points
+Response = wl.vec(10)  # lower triangle of a symmetric 4 x 4 matrix, by rows
 
 
 class Body(wl.Entity):
@@ -91,3 +92,8 @@ class ContactState(wl.Components):
     tangents: Tangents  # N s, tangential, of the last substep
     peaks: wl.vec4  # N s, largest normal impulse of a substep
     impulse: float  # N s, normal, of all points in the whole step
+
+    arms: Points  # derived in each substep; from the centre of B to the points, world axes
+    gaps: wl.vec4  # derived; m, separations
+    response: Response  # derived; 1/kg, normal velocity per normal impulse
+    slip_rates: wl.vec4  # derived; kg, tangential impulse per slip

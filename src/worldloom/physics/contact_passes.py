@@ -1,134 +1,110 @@
-"""Passes over the points of one contact: each changes the velocities of its two bodies.
+"""Passes over the points of one contact: each gives an impulse on B and its moment about B's centre.
 
-Velocities are ``v_a, w_a, v_b, w_b``, linear and angular, in world axes. ``a_mass`` and ``b_mass`` are inverse masses,
-``a_inverse`` and ``b_inverse`` inverse inertias in world axes.
+A gets the opposite impulse at the same points. ``slip`` and ``turn`` are the velocity of B relative to A at B's centre
+and the relative spin, world axes: the relative velocity at a point is ``slip + turn x arm``.
 """
 
 import worldloom as wl
 from worldloom.physics.bodies import Tangents
 from worldloom.physics.clipping import Points, manifold_point
-from worldloom.physics.solver import (
-    accumulated_impulse,
-    normal_response,
-    point_velocity,
-    solve_normals,
-    solve_tangent,
-    tangent,
-)
+from worldloom.physics.solver import Response, clamp_to_disc, solve_normals, tangent
 
 
 @wl.function
-def push(v: wl.vec3, w: wl.vec3, impulse: wl.vec3, arm: wl.vec3, inverse_mass: float, inverse_inertia: wl.mat33):
-    """Velocities of a body after an impulse: (v, w)."""
-    return v + impulse * inverse_mass, w + inverse_inertia * wl.cross(arm, impulse)
+def warm_start(normal: wl.vec3, count: int, arms: Points, impulses: wl.vec4, tangents: Tangents):
+    """The impulses of the previous substep: (impulse, moment)."""
+    first = tangent(normal)
+    second = wl.cross(normal, first)
+    total = wl.vec3(0.0, 0.0, 0.0)
+    moment = wl.vec3(0.0, 0.0, 0.0)
+    for i in range(4):
+        if i < count:
+            impulse = normal * impulses[i] + first * tangents[2 * i] + second * tangents[2 * i + 1]
+            total += impulse
+            moment += wl.cross(manifold_point(arms, i), impulse)
+    return total, moment
 
 
 @wl.function
-def warm_start(
-    v_a: wl.vec3,
-    w_a: wl.vec3,
-    v_b: wl.vec3,
-    w_b: wl.vec3,
-    a_mass: float,
-    b_mass: float,
-    a_inverse: wl.mat33,
-    b_inverse: wl.mat33,
-    a_arms: Points,
-    b_arms: Points,
-    normal: wl.vec3,
-    count: int,
-    impulses: wl.vec4,
-    tangents: Tangents,
-):
-    """Applies the impulses of the previous substep: (v_a, w_a, v_b, w_b)."""
-    for i in range(count):
-        impulse = accumulated_impulse(normal, impulses, tangents, i)
-        v_a, w_a = push(v_a, w_a, -impulse, manifold_point(a_arms, i), a_mass, a_inverse)
-        v_b, w_b = push(v_b, w_b, impulse, manifold_point(b_arms, i), b_mass, b_inverse)
-    return v_a, w_a, v_b, w_b
-
-
-@wl.function
-def normal_speeds(
-    v_a: wl.vec3,
-    w_a: wl.vec3,
-    v_b: wl.vec3,
-    w_b: wl.vec3,
-    a_arms: Points,
-    b_arms: Points,
-    normal: wl.vec3,
-    count: int,
-) -> wl.vec4:
+def normal_speeds(slip: wl.vec3, turn: wl.vec3, arms: Points, normal: wl.vec3) -> wl.vec4:
     """Relative normal velocity of each point, positive where the bodies separate."""
-    speeds = wl.vec4()
-    for i in range(count):
-        relative = point_velocity(v_a, w_a, v_b, w_b, manifold_point(a_arms, i), manifold_point(b_arms, i))
-        speeds[i] = wl.dot(relative, normal)
-    return speeds
+    centre = wl.dot(slip, normal)
+    along = wl.cross(normal, turn)
+    return wl.vec4(
+        centre + wl.dot(along, manifold_point(arms, 0)),
+        centre + wl.dot(along, manifold_point(arms, 1)),
+        centre + wl.dot(along, manifold_point(arms, 2)),
+        centre + wl.dot(along, manifold_point(arms, 3)),
+    )
 
 
 @wl.function
 def normal_pass(
-    v_a: wl.vec3,
-    w_a: wl.vec3,
-    v_b: wl.vec3,
-    w_b: wl.vec3,
-    a_mass: float,
-    b_mass: float,
-    a_inverse: wl.mat33,
-    b_inverse: wl.mat33,
-    a_arms: Points,
-    b_arms: Points,
+    slip: wl.vec3,
+    turn: wl.vec3,
+    arms: Points,
     normal: wl.vec3,
-    count: int,
-    speeds: wl.vec4,
+    matrix: Response,
     targets: wl.vec4,
     stiffness: wl.vec4,
     relief: wl.vec4,
     impulses: wl.vec4,
 ):
-    """Solves the normal impulses of the manifold together: (v_a, w_a, v_b, w_b, impulses)."""
-    matrix = normal_response(normal, count, a_arms, b_arms, a_mass + b_mass, a_inverse, b_inverse)
-    solved = solve_normals(matrix, speeds, targets, stiffness, relief, impulses, count)
-    for i in range(count):
-        impulse = normal * (solved[i] - impulses[i])
-        v_a, w_a = push(v_a, w_a, -impulse, manifold_point(a_arms, i), a_mass, a_inverse)
-        v_b, w_b = push(v_b, w_b, impulse, manifold_point(b_arms, i), b_mass, b_inverse)
-    return v_a, w_a, v_b, w_b, solved
+    """Solves the normal impulses of the manifold together: (impulse, moment, normal impulses)."""
+    speeds = normal_speeds(slip, turn, arms, normal)
+    solved = solve_normals(matrix, speeds, targets, stiffness, relief, impulses)
+    change = solved - impulses
+    lever = manifold_point(arms, 0) * change[0] + manifold_point(arms, 1) * change[1]
+    lever += manifold_point(arms, 2) * change[2] + manifold_point(arms, 3) * change[3]
+    return normal * (change[0] + change[1] + change[2] + change[3]), wl.cross(lever, normal), solved
 
 
 @wl.function
 def friction_pass(
-    v_a: wl.vec3,
-    w_a: wl.vec3,
-    v_b: wl.vec3,
-    w_b: wl.vec3,
+    slip: wl.vec3,
+    turn: wl.vec3,
     a_mass: float,
     b_mass: float,
     a_inverse: wl.mat33,
     b_inverse: wl.mat33,
-    a_arms: Points,
-    b_arms: Points,
+    between: wl.vec3,
+    arms: Points,
     normal: wl.vec3,
     count: int,
     friction: float,
+    rates: wl.vec4,
     impulses: wl.vec4,
     tangents: Tangents,
 ):
-    """Solves the friction of one point after the other: (v_a, w_a, v_b, w_b, tangential impulses)."""
+    """Solves the friction of one point after the other: (impulse, moment, tangential impulses).
+
+    A point takes a projected step of the length 1 / (largest eigenvalue of its 2 x 2 response) against its slip, within
+    the friction disc: its fixed points are rest within the disc, or an impulse on its rim opposite to the slip.
+    """
     first = tangent(normal)
     second = wl.cross(normal, first)
-    for i in range(count):
-        a_arm = manifold_point(a_arms, i)
-        b_arm = manifold_point(b_arms, i)
-        slip = point_velocity(v_a, w_a, v_b, w_b, a_arm, b_arm)
-        x, y = tangents[2 * i], tangents[2 * i + 1]
-        limit = friction * impulses[i]
-        mass = a_mass + b_mass
-        new_x, new_y = solve_tangent(slip, first, second, a_arm, b_arm, mass, a_inverse, b_inverse, x, y, limit)
-        impulse = first * (new_x - x) + second * (new_y - y)
-        v_a, w_a = push(v_a, w_a, -impulse, a_arm, a_mass, a_inverse)
-        v_b, w_b = push(v_b, w_b, impulse, b_arm, b_mass, b_inverse)
-        tangents[2 * i] = new_x
-        tangents[2 * i + 1] = new_y
-    return v_a, w_a, v_b, w_b, tangents
+    total = wl.vec3(0.0, 0.0, 0.0)
+    moment = wl.vec3(0.0, 0.0, 0.0)
+    for i in range(4):
+        if i < count:
+            arm = manifold_point(arms, i)
+            velocity = slip + wl.cross(turn, arm)
+            x = tangents[2 * i]
+            y = tangents[2 * i + 1]
+            new_x, new_y = clamp_to_disc(
+                x - wl.dot(velocity, first) * rates[i], y - wl.dot(velocity, second) * rates[i], friction * impulses[i]
+            )
+            tangents[2 * i] = new_x
+            tangents[2 * i + 1] = new_y
+            impulse = first * (new_x - x) + second * (new_y - y)
+            torque = wl.cross(arm, impulse)
+            total += impulse
+            moment += torque
+            slip += impulse * (a_mass + b_mass)
+            if a_mass > 0.0:
+                a_turn = a_inverse * (torque + wl.cross(between, impulse))
+                slip += wl.cross(a_turn, between)
+                turn += a_turn
+            if b_mass > 0.0:
+                turn += b_inverse * torque
+    return total, moment, tangents

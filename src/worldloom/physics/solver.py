@@ -1,33 +1,23 @@
 """Impulses of one contact manifold.
 
-Arms are vectors from a centre of mass to a contact point, in world axes; normals point from A to B.
+Arms are vectors from a centre of mass to a contact point, in world axes; normals point from A to B. Impulses act on
+both bodies at one point, so the arms of A follow from those of B: ``a_arm = b_arm + between``, where ``between`` is the
+vector from A's centre to B's.
 """
 
 import math
 
 import worldloom as wl
-from worldloom.physics.bodies import Tangents
+from worldloom.physics.bodies import Response, Tangents
 from worldloom.physics.clipping import Points, manifold_point, set_point
 
-INNER_SWEEPS = 8  # projected Gauss-Seidel sweeps over the points of a manifold
+# Stages of a substep, each a pass over all joints and contacts.
+WARM_START = 0
+WITH_BIAS = 1
+WITHOUT_BIAS = 2
+RESTITUTION = 3
 
-
-@wl.function
-def rotate_anchors(anchors: Points, rotation: wl.quat, skin: wl.vec3) -> Points:
-    """Arms of surface points in world axes: anchors of the core, and the vector ``skin`` from core to surface."""
-    arms = Points()
-    for i in range(4):
-        arms = set_point(arms, i, wl.quat_rotate(rotation, manifold_point(anchors, i)) + skin)
-    return arms
-
-
-@wl.function
-def moved_arms(arms: Points, by: wl.vec3) -> Points:
-    """Arms from another centre to the same points."""
-    moved = Points()
-    for i in range(4):
-        moved = set_point(moved, i, manifold_point(arms, i) + by)
-    return moved
+INNER_SWEEPS = 4  # projected Gauss-Seidel sweeps over the points of a manifold
 
 
 @wl.function
@@ -54,133 +44,149 @@ def point_velocity(v_a: wl.vec3, w_a: wl.vec3, v_b: wl.vec3, w_b: wl.vec3, a_arm
 
 
 @wl.function
-def accumulated_impulse(normal: wl.vec3, impulses: wl.vec4, tangents: Tangents, i: int) -> wl.vec3:
-    """The impulse on B at point ``i``."""
-    first = tangent(normal)
-    second = wl.cross(normal, first)
-    return normal * impulses[i] + first * tangents[2 * i] + second * tangents[2 * i + 1]
-
-
-@wl.function
-def current_separations(normal: wl.vec3, count: int, between: wl.vec3, a_arms: Points, b_arms: Points) -> wl.vec4:
-    """Separation of each pair of material points; ``between`` is the vector from A's centre to B's."""
+def placed_points(
+    normal: wl.vec3,
+    count: int,
+    between: wl.vec3,
+    a_anchors: Points,
+    a_rotation: wl.quat,
+    a_radius: float,
+    b_anchors: Points,
+    b_rotation: wl.quat,
+    b_radius: float,
+):
+    """Where the points of a contact are now: (arms of B, separations of the material points)."""
+    a_axes = wl.quat_to_matrix(a_rotation)
+    b_axes = wl.quat_to_matrix(b_rotation)
+    arms = Points()
     separations = wl.vec4()
-    for i in range(count):
-        separations[i] = wl.dot(normal, between + manifold_point(b_arms, i) - manifold_point(a_arms, i))
-    return separations
+    for i in range(4):
+        if i < count:
+            on_a = a_axes * manifold_point(a_anchors, i) + normal * a_radius - between
+            on_b = b_axes * manifold_point(b_anchors, i) - normal * b_radius
+            separations[i] = wl.dot(normal, on_b - on_a)
+            arms = set_point(arms, i, on_a if a_radius > 0.0 else on_b)
+    return arms, separations
 
 
 @wl.function
-def angular_response(inverse: wl.mat33, arm: wl.vec3, direction: wl.vec3, other_arm: wl.vec3, other: wl.vec3) -> float:
-    """Velocity along ``other`` at ``other_arm`` by the rotation from a unit impulse along ``direction`` at ``arm``."""
-    return wl.dot(wl.cross(inverse * wl.cross(arm, direction), other_arm), other)
+def matrix_entry(i: int, j: int) -> int:
+    """The index of the entry (i, j) of a symmetric 4 x 4 matrix in its lower triangle, by rows."""
+    if i < j:
+        return (j * (j + 1)) // 2 + i
+    return (i * (i + 1)) // 2 + j
 
 
 @wl.function
-def response(
-    mass: float,
-    a_inverse: wl.mat33,
-    b_inverse: wl.mat33,
-    a_arm: wl.vec3,
-    b_arm: wl.vec3,
-    direction: wl.vec3,
-    a_other: wl.vec3,
-    b_other: wl.vec3,
-    other: wl.vec3,
-) -> float:
-    """Relative velocity along ``other`` at a point, for a unit impulse along ``direction`` at another point."""
-    linear = mass * wl.dot(direction, other)
-    turned = angular_response(a_inverse, a_arm, direction, a_other, other)
-    return linear + turned + angular_response(b_inverse, b_arm, direction, b_other, other)
+def add_angular_response(matrix: Response, arms: Points, offset: wl.vec3, normal: wl.vec3, inverse: wl.mat33):
+    """Adds the share of the rotation of one body to the matrix of a manifold; its arms are ``arms + offset``."""
+    for j in range(4):
+        lever = wl.cross(manifold_point(arms, j) + offset, normal)
+        turn = inverse * lever
+        for i in range(4):
+            if i >= j:
+                matrix[(i * (i + 1)) // 2 + j] += wl.dot(wl.cross(manifold_point(arms, i) + offset, normal), turn)
+    return matrix
 
 
 @wl.function
 def normal_response(
-    normal: wl.vec3, count: int, a_arms: Points, b_arms: Points, mass: float, a_inverse: wl.mat33, b_inverse: wl.mat33
-) -> wl.mat44:
+    normal: wl.vec3,
+    between: wl.vec3,
+    arms: Points,
+    a_mass: float,
+    b_mass: float,
+    a_inverse: wl.mat33,
+    b_inverse: wl.mat33,
+) -> Response:
     """The matrix K of a manifold: normal velocity at point i for a unit normal impulse at point j."""
-    matrix = wl.mat44()
-    for i in range(count):
-        for j in range(i + 1):
-            value = response(
-                mass,
-                a_inverse,
-                b_inverse,
-                manifold_point(a_arms, j),
-                manifold_point(b_arms, j),
-                normal,
-                manifold_point(a_arms, i),
-                manifold_point(b_arms, i),
-                normal,
-            )
-            matrix[i, j] = value
-            matrix[j, i] = value
+    matrix = Response()
+    for i in range(10):
+        matrix[i] = a_mass + b_mass
+    if a_mass > 0.0:
+        matrix = add_angular_response(matrix, arms, between, normal, a_inverse)
+    if b_mass > 0.0:
+        matrix = add_angular_response(matrix, arms, wl.vec3(0.0, 0.0, 0.0), normal, b_inverse)
     return matrix
 
 
 @wl.function
 def solve_normals(
-    matrix: wl.mat44,
-    speeds: wl.vec4,
-    targets: wl.vec4,
-    stiffness: wl.vec4,
-    relief: wl.vec4,
-    impulses: wl.vec4,
-    count: int,
+    matrix: Response, speeds: wl.vec4, targets: wl.vec4, stiffness: wl.vec4, relief: wl.vec4, impulses: wl.vec4
 ) -> wl.vec4:
     """Normal impulses x >= 0 of a manifold by projected Gauss-Seidel.
+
+    Each point takes ``x_i = max(c_i + d_i x_i - sum over j != i of K_ij f_i x_j, 0)``, where f is the stiffness over K_ii.
 
     Args:
         matrix: K; normal velocities change by K times the change of x.
         speeds: normal velocities under the impulses given.
         targets: velocities that the impulses aim for.
-        stiffness: factor of the effective mass of each point, 1 for a rigid point.
+        stiffness: factor of the effective mass of each point, 1 for a rigid point, 0 to keep its impulse.
         relief: share of its impulse that a soft point gives back in each sweep.
         impulses: accumulated so far.
-        count: number of points.
     """
+    f = wl.vec4(stiffness[0] / matrix[0], stiffness[1] / matrix[2], stiffness[2] / matrix[5], stiffness[3] / matrix[9])
+    k10, k20, k30 = matrix[1], matrix[3], matrix[6]
+    k21, k31, k32 = matrix[4], matrix[7], matrix[8]
+    d0, d1 = 1.0 - relief[0] - stiffness[0], 1.0 - relief[1] - stiffness[1]
+    d2, d3 = 1.0 - relief[2] - stiffness[2], 1.0 - relief[3] - stiffness[3]
+    x0, x1, x2, x3 = impulses[0], impulses[1], impulses[2], impulses[3]
+    c0 = f[0] * (targets[0] - speeds[0] + k10 * x1 + k20 * x2 + k30 * x3) + stiffness[0] * x0
+    c1 = f[1] * (targets[1] - speeds[1] + k10 * x0 + k21 * x2 + k31 * x3) + stiffness[1] * x1
+    c2 = f[2] * (targets[2] - speeds[2] + k20 * x0 + k21 * x1 + k32 * x3) + stiffness[2] * x2
+    c3 = f[3] * (targets[3] - speeds[3] + k30 * x0 + k31 * x1 + k32 * x2) + stiffness[3] * x3
     for _ in range(INNER_SWEEPS):
-        for i in range(count):
-            change = stiffness[i] * (targets[i] - speeds[i]) / matrix[i, i] - relief[i] * impulses[i]
-            impulse = max(impulses[i] + change, 0.0)
-            change = impulse - impulses[i]
-            impulses[i] = impulse
-            for j in range(count):
-                speeds[j] += matrix[j, i] * change
-    return impulses
+        x0 = max(c0 + d0 * x0 - f[0] * (k30 * x3 + k20 * x2 + k10 * x1), 0.0)
+        x1 = max(c1 + d1 * x1 - f[1] * (k31 * x3 + k21 * x2 + k10 * x0), 0.0)
+        x2 = max(c2 + d2 * x2 - f[2] * (k32 * x3 + k20 * x0 + k21 * x1), 0.0)
+        x3 = max(c3 + d3 * x3 - f[3] * (k30 * x0 + k31 * x1 + k32 * x2), 0.0)
+    return wl.vec4(x0, x1, x2, x3)
 
 
 @wl.function
 def clamp_to_disc(x: float, y: float, radius: float):
     """The nearest point within a disc about the origin."""
-    length = wl.sqrt(x * x + y * y)
-    if length > radius:
-        return x * (radius / length), y * (radius / length)
+    length_sq = x * x + y * y
+    if length_sq > radius * radius:
+        scale = radius / wl.sqrt(length_sq)
+        return x * scale, y * scale
     return x, y
 
 
 @wl.function
-def solve_tangent(
-    slip: wl.vec3,
-    first: wl.vec3,
-    second: wl.vec3,
-    a_arm: wl.vec3,
-    b_arm: wl.vec3,
-    mass: float,
+def tangent_response(inverse: wl.mat33, arm: wl.vec3, first: wl.vec3, second: wl.vec3) -> wl.vec3:
+    """Entries xx, xy and yy of the 2 x 2 response of a point to tangential impulses, by the rotation of one body."""
+    x = wl.cross(arm, first)
+    y = wl.cross(arm, second)
+    turn = inverse * x
+    return wl.vec3(wl.dot(x, turn), wl.dot(y, turn), wl.dot(y, inverse * y))
+
+
+@wl.function
+def slip_rates(
+    normal: wl.vec3,
+    count: int,
+    between: wl.vec3,
+    arms: Points,
+    a_mass: float,
+    b_mass: float,
     a_inverse: wl.mat33,
     b_inverse: wl.mat33,
-    x: float,
-    y: float,
-    limit: float,
-):
-    """Tangential impulses (x, y) of a point against its slip, within the friction disc of radius ``limit``.
-
-    A projected step of the length 1 / (largest eigenvalue of the 2 x 2 response): its fixed points are rest within
-    the disc, or an impulse on its rim opposite to the slip.
-    """
-    xx = response(mass, a_inverse, b_inverse, a_arm, b_arm, first, a_arm, b_arm, first)
-    xy = response(mass, a_inverse, b_inverse, a_arm, b_arm, first, a_arm, b_arm, second)
-    yy = response(mass, a_inverse, b_inverse, a_arm, b_arm, second, a_arm, b_arm, second)
-    half = 0.5 * (xx - yy)
-    largest = 0.5 * (xx + yy) + wl.sqrt(half * half + xy * xy)
-    return clamp_to_disc(x - wl.dot(slip, first) / largest, y - wl.dot(slip, second) / largest, limit)
+) -> wl.vec4:
+    """Tangential impulse of each point per slip, kg: 1 / (largest eigenvalue of its 2 x 2 response)."""
+    first = tangent(normal)
+    second = wl.cross(normal, first)
+    rates = wl.vec4()
+    for i in range(4):
+        if i < count:
+            arm = manifold_point(arms, i)
+            entries = wl.vec3(0.0, 0.0, 0.0)
+            if a_mass > 0.0:
+                entries += tangent_response(a_inverse, arm + between, first, second)
+            if b_mass > 0.0:
+                entries += tangent_response(b_inverse, arm, first, second)
+            half = 0.5 * (entries.x - entries.z)
+            root = wl.sqrt(half * half + entries.y * entries.y)
+            rates[i] = 1.0 / (a_mass + b_mass + 0.5 * (entries.x + entries.z) + root)
+    return rates

@@ -4,16 +4,19 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, STATIC
-from worldloom.physics.contact_passes import friction_pass, normal_pass, normal_speeds, warm_start
+from worldloom.physics.contact_passes import friction_pass, normal_pass, warm_start
 from worldloom.physics.mass import world_inverse_inertia
 from worldloom.physics.motion import integrate_rotation, turned
-from worldloom.physics.solver import current_separations, moved_arms, rotate_anchors, softness
-
-# Stages of a substep, each a pass over all contacts.
-WARM_START = 0
-WITH_BIAS = 1
-WITHOUT_BIAS = 2
-RESTITUTION = 3
+from worldloom.physics.solver import (
+    RESTITUTION,
+    WARM_START,
+    WITH_BIAS,
+    WITHOUT_BIAS,
+    normal_response,
+    placed_points,
+    slip_rates,
+    softness,
+)
 
 
 @wl.function
@@ -43,6 +46,7 @@ def solver_systems(World: type, Body: type, Contact: type) -> list[Any]:
                         body.spin += body.world_inverse_inertia * body.torque * h
             for number in range(1 if last else passes):
                 stage = stage_of(number, world.sweeps, last)
+                moved = (substep == 0 and number == 0) or number == world.sweeps + 1
                 if number == world.sweeps + 1:
                     for body in world.all(Body):
                         if body.motion != STATIC:
@@ -60,50 +64,64 @@ def solver_systems(World: type, Body: type, Contact: type) -> list[Any]:
                     normal = contact.normal
                     count = contact.num_points
                     between = b.position - a.position
-                    on_a = rotate_anchors(contact.a_anchors, a.rotation, normal * contact.a_radius)
-                    on_b = rotate_anchors(contact.b_anchors, b.rotation, normal * -contact.b_radius)
-                    # Both bodies get the impulse at one point, so that angular momentum is exact.
-                    a_arms, b_arms = moved_arms(on_b, between), on_b
-                    if contact.a_radius > 0.0:
-                        a_arms, b_arms = on_a, moved_arms(on_a, -between)
-                    v_a, w_a, v_b, w_b = a.velocity, a.spin, b.velocity, b.spin
-                    a_mass, a_inverse = a.inverse_mass, a.world_inverse_inertia
-                    b_mass, b_inverse = b.inverse_mass, b.world_inverse_inertia
+                    a_mass, b_mass = a.inverse_mass, b.inverse_mass
+                    a_inverse, b_inverse = a.world_inverse_inertia, b.world_inverse_inertia
+                    if moved:
+                        contact.arms, contact.gaps = placed_points(
+                            normal, count, between, contact.a_anchors, a.rotation, contact.a_radius,
+                            contact.b_anchors, b.rotation, contact.b_radius,
+                        )  # fmt: skip
+                        contact.response = normal_response(
+                            normal, between, contact.arms, a_mass, b_mass, a_inverse, b_inverse
+                        )
+                        contact.slip_rates = slip_rates(
+                            normal, count, between, contact.arms, a_mass, b_mass, a_inverse, b_inverse
+                        )
+                    arms = contact.arms
                     impulses, tangents = contact.impulses, contact.tangents
                     if stage == WARM_START:
-                        v_a, w_a, v_b, w_b = warm_start(
-                            v_a, w_a, v_b, w_b, a_mass, b_mass, a_inverse, b_inverse,
-                            a_arms, b_arms, normal, count, impulses, tangents,
-                        )  # fmt: skip
+                        impulse, moment = warm_start(normal, count, arms, impulses, tangents)
                     else:
-                        separations = current_separations(normal, count, between, on_a, on_b)
-                        speeds = normal_speeds(v_a, w_a, v_b, w_b, a_arms, b_arms, normal, count)
-                        targets, relief, stiffness = wl.vec4(), wl.vec4(), wl.vec4(1.0, 1.0, 1.0, 1.0)
-                        for i in range(count):
-                            if stage == RESTITUTION:
-                                bounces = contact.peaks[i] > 0.0 and contact.approach[i] < -world.bounce_speed
-                                targets[i] = -contact.restitution * contact.approach[i]
-                                stiffness[i] = 1.0 if bounces else 0.0
-                            elif separations[i] > 0.0:
-                                targets[i] = -separations[i] / h
-                            elif stage == WITH_BIAS:
-                                targets[i] = min(-push_rate * separations[i], world.max_push)
-                                stiffness[i] = soft_mass
-                                relief[i] = soft_relief
-                        v_a, w_a, v_b, w_b, impulses = normal_pass(
-                            v_a, w_a, v_b, w_b, a_mass, b_mass, a_inverse, b_inverse,
-                            a_arms, b_arms, normal, count, speeds, targets, stiffness, relief, impulses,
+                        targets, relief, stiffness = wl.vec4(), wl.vec4(), wl.vec4()
+                        for i in range(4):
+                            gap = contact.gaps[i]
+                            if i < count:
+                                stiffness[i] = 1.0
+                                if stage == RESTITUTION:
+                                    bounces = contact.peaks[i] > 0.0 and contact.approach[i] < -world.bounce_speed
+                                    targets[i] = -contact.restitution * contact.approach[i]
+                                    stiffness[i] = 1.0 if bounces else 0.0
+                                elif gap > 0.0:
+                                    targets[i] = -gap / h
+                                elif stage == WITH_BIAS:
+                                    targets[i] = min(-push_rate * gap, world.max_push)
+                                    stiffness[i] = soft_mass
+                                    relief[i] = soft_relief
+                        slip = b.velocity - a.velocity - wl.cross(a.spin, between)
+                        turn = b.spin - a.spin
+                        impulse, moment, impulses = normal_pass(
+                            slip, turn, arms, normal, contact.response, targets, stiffness, relief, impulses
+                        )
+                        a_turn = a_inverse * (moment + wl.cross(between, impulse))
+                        slip += impulse * (a_mass + b_mass) + wl.cross(a_turn, between)
+                        turn += a_turn + b_inverse * moment
+                        drag, twist, tangents = friction_pass(
+                            slip, turn, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal, count,
+                            contact.friction, contact.slip_rates, impulses, tangents,
                         )  # fmt: skip
-                        v_a, w_a, v_b, w_b, tangents = friction_pass(
-                            v_a, w_a, v_b, w_b, a_mass, b_mass, a_inverse, b_inverse,
-                            a_arms, b_arms, normal, count, contact.friction, impulses, tangents,
-                        )  # fmt: skip
+                        impulse += drag
+                        moment += twist
                         contact.impulses = impulses
                         contact.tangents = tangents
-                        contact.peaks = wl.max(contact.peaks, impulses)
                         if number == passes - 1:
+                            contact.peaks = wl.max(contact.peaks, impulses)
                             contact.impulse += impulses[0] + impulses[1] + impulses[2] + impulses[3]
-                    a.velocity, a.spin, b.velocity, b.spin = v_a, w_a, v_b, w_b
+                    if a_mass > 0.0:
+                        a.velocity -= impulse * a_mass
+                        a.spin -= a_inverse * (moment + wl.cross(between, impulse))
+                    if b_mass > 0.0:
+                        b.velocity += impulse * b_mass
+                        b.spin += b_inverse * moment
         for body in world.all(Body):
             body.force = wl.vec3(0.0, 0.0, 0.0)
             body.torque = wl.vec3(0.0, 0.0, 0.0)
