@@ -32,6 +32,12 @@ def set_point(points: Points, i: int, point: wl.vec3) -> Points:
 
 
 @wl.function
+def points_of(a: wl.vec3, b: wl.vec3, c: wl.vec3, d: wl.vec3) -> Points:
+    """Four points of a manifold."""
+    return Points(a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z, d.x, d.y, d.z)
+
+
+@wl.function
 def face_polygon(vertices: Vertices, face: int) -> Polygon:
     """The vertices of a face."""
     polygon = Polygon()

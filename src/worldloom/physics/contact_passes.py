@@ -11,18 +11,23 @@ from worldloom.physics.solver import Response, clamp_to_disc, solve_normals, tan
 
 
 @wl.function
-def warm_start(normal: wl.vec3, count: int, arms: Points, impulses: wl.vec4, tangents: Tangents):
+def point_impulse(normal: wl.vec3, first: wl.vec3, second: wl.vec3, impulse: float, x: float, y: float) -> wl.vec3:
+    """The impulse of a point from its normal and tangential parts."""
+    return normal * impulse + first * x + second * y
+
+
+@wl.function
+def warm_start(normal: wl.vec3, arms: Points, impulses: wl.vec4, tangents: Tangents):
     """The impulses of the previous substep: (impulse, moment)."""
     first = tangent(normal)
     second = wl.cross(normal, first)
-    total = wl.vec3(0.0, 0.0, 0.0)
-    moment = wl.vec3(0.0, 0.0, 0.0)
-    for i in range(4):
-        if i < count:
-            impulse = normal * impulses[i] + first * tangents[2 * i] + second * tangents[2 * i + 1]
-            total += impulse
-            moment += wl.cross(manifold_point(arms, i), impulse)
-    return total, moment
+    p0 = point_impulse(normal, first, second, impulses[0], tangents[0], tangents[1])
+    p1 = point_impulse(normal, first, second, impulses[1], tangents[2], tangents[3])
+    p2 = point_impulse(normal, first, second, impulses[2], tangents[4], tangents[5])
+    p3 = point_impulse(normal, first, second, impulses[3], tangents[6], tangents[7])
+    moment = wl.cross(manifold_point(arms, 0), p0) + wl.cross(manifold_point(arms, 1), p1)
+    moment += wl.cross(manifold_point(arms, 2), p2) + wl.cross(manifold_point(arms, 3), p3)
+    return p0 + p1 + (p2 + p3), moment
 
 
 @wl.function
@@ -60,6 +65,44 @@ def normal_pass(
 
 
 @wl.function
+def friction_point(
+    slip: wl.vec3,
+    turn: wl.vec3,
+    total: wl.vec3,
+    moment: wl.vec3,
+    a_mass: float,
+    b_mass: float,
+    a_inverse: wl.mat33,
+    b_inverse: wl.mat33,
+    between: wl.vec3,
+    first: wl.vec3,
+    second: wl.vec3,
+    arm: wl.vec3,
+    rate: float,
+    limit: float,
+    x: float,
+    y: float,
+):
+    """One point of ``friction_pass``: (slip, turn, impulse and moment with those of this point, x, y).
+
+    A projected step against the slip within the friction disc, whose length is 1 / (largest eigenvalue of the 2 x 2
+    response): its fixed points are rest within the disc, or an impulse on its rim opposite to the slip.
+    """
+    velocity = slip + wl.cross(turn, arm)
+    new_x, new_y = clamp_to_disc(x - wl.dot(velocity, first) * rate, y - wl.dot(velocity, second) * rate, limit)
+    impulse = first * (new_x - x) + second * (new_y - y)
+    torque = wl.cross(arm, impulse)
+    slip += impulse * (a_mass + b_mass)
+    if a_mass > 0.0:
+        a_turn = a_inverse * (torque + wl.cross(between, impulse))
+        slip += wl.cross(a_turn, between)
+        turn += a_turn
+    if b_mass > 0.0:
+        turn += b_inverse * torque
+    return slip, turn, total + impulse, moment + torque, new_x, new_y
+
+
+@wl.function
 def friction_pass(
     slip: wl.vec3,
     turn: wl.vec3,
@@ -76,35 +119,29 @@ def friction_pass(
     impulses: wl.vec4,
     tangents: Tangents,
 ):
-    """Solves the friction of one point after the other: (impulse, moment, tangential impulses).
-
-    A point takes a projected step of the length 1 / (largest eigenvalue of its 2 x 2 response) against its slip, within
-    the friction disc: its fixed points are rest within the disc, or an impulse on its rim opposite to the slip.
-    """
+    """Solves the friction of one point after the other: (impulse, moment, tangential impulses)."""
     first = tangent(normal)
     second = wl.cross(normal, first)
     total = wl.vec3(0.0, 0.0, 0.0)
     moment = wl.vec3(0.0, 0.0, 0.0)
-    for i in range(4):
-        if i < count:
-            arm = manifold_point(arms, i)
-            velocity = slip + wl.cross(turn, arm)
-            x = tangents[2 * i]
-            y = tangents[2 * i + 1]
-            new_x, new_y = clamp_to_disc(
-                x - wl.dot(velocity, first) * rates[i], y - wl.dot(velocity, second) * rates[i], friction * impulses[i]
-            )
-            tangents[2 * i] = new_x
-            tangents[2 * i + 1] = new_y
-            impulse = first * (new_x - x) + second * (new_y - y)
-            torque = wl.cross(arm, impulse)
-            total += impulse
-            moment += torque
-            slip += impulse * (a_mass + b_mass)
-            if a_mass > 0.0:
-                a_turn = a_inverse * (torque + wl.cross(between, impulse))
-                slip += wl.cross(a_turn, between)
-                turn += a_turn
-            if b_mass > 0.0:
-                turn += b_inverse * torque
-    return total, moment, tangents
+    x1, y1, x2, y2, x3, y3 = tangents[2], tangents[3], tangents[4], tangents[5], tangents[6], tangents[7]
+    slip, turn, total, moment, x0, y0 = friction_point(
+        slip, turn, total, moment, a_mass, b_mass, a_inverse, b_inverse, between, first, second,
+        manifold_point(arms, 0), rates[0], friction * impulses[0], tangents[0], tangents[1],
+    )  # fmt: skip
+    if count > 1:
+        slip, turn, total, moment, x1, y1 = friction_point(
+            slip, turn, total, moment, a_mass, b_mass, a_inverse, b_inverse, between, first, second,
+            manifold_point(arms, 1), rates[1], friction * impulses[1], x1, y1,
+        )  # fmt: skip
+    if count > 2:
+        slip, turn, total, moment, x2, y2 = friction_point(
+            slip, turn, total, moment, a_mass, b_mass, a_inverse, b_inverse, between, first, second,
+            manifold_point(arms, 2), rates[2], friction * impulses[2], x2, y2,
+        )  # fmt: skip
+    if count > 3:
+        slip, turn, total, moment, x3, y3 = friction_point(
+            slip, turn, total, moment, a_mass, b_mass, a_inverse, b_inverse, between, first, second,
+            manifold_point(arms, 3), rates[3], friction * impulses[3], x3, y3,
+        )  # fmt: skip
+    return total, moment, Tangents(x0, y0, x1, y1, x2, y2, x3, y3)

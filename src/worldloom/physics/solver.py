@@ -8,8 +8,8 @@ vector from A's centre to B's.
 import math
 
 import worldloom as wl
-from worldloom.physics.bodies import Response, Tangents
-from worldloom.physics.clipping import Points, manifold_point, set_point
+from worldloom.physics.bodies import Response
+from worldloom.physics.clipping import Points, manifold_point, points_of
 
 # Stages of a substep, each a pass over all joints and contacts.
 WARM_START = 0
@@ -46,7 +46,6 @@ def point_velocity(v_a: wl.vec3, w_a: wl.vec3, v_b: wl.vec3, w_b: wl.vec3, a_arm
 @wl.function
 def placed_points(
     normal: wl.vec3,
-    count: int,
     between: wl.vec3,
     a_anchors: Points,
     a_rotation: wl.quat,
@@ -58,35 +57,42 @@ def placed_points(
     """Where the points of a contact are now: (arms of B, separations of the material points)."""
     a_axes = wl.quat_to_matrix(a_rotation)
     b_axes = wl.quat_to_matrix(b_rotation)
-    arms = Points()
-    separations = wl.vec4()
-    for i in range(4):
-        if i < count:
-            on_a = a_axes * manifold_point(a_anchors, i) + normal * a_radius - between
-            on_b = b_axes * manifold_point(b_anchors, i) - normal * b_radius
-            separations[i] = wl.dot(normal, on_b - on_a)
-            arms = set_point(arms, i, on_a if a_radius > 0.0 else on_b)
-    return arms, separations
+    a_origin = normal * a_radius - between
+    b_origin = normal * -b_radius
+    a0 = a_axes * manifold_point(a_anchors, 0) + a_origin
+    a1 = a_axes * manifold_point(a_anchors, 1) + a_origin
+    a2 = a_axes * manifold_point(a_anchors, 2) + a_origin
+    a3 = a_axes * manifold_point(a_anchors, 3) + a_origin
+    b0 = b_axes * manifold_point(b_anchors, 0) + b_origin
+    b1 = b_axes * manifold_point(b_anchors, 1) + b_origin
+    b2 = b_axes * manifold_point(b_anchors, 2) + b_origin
+    b3 = b_axes * manifold_point(b_anchors, 3) + b_origin
+    gaps = wl.vec4(wl.dot(normal, b0 - a0), wl.dot(normal, b1 - a1), wl.dot(normal, b2 - a2), wl.dot(normal, b3 - a3))
+    if a_radius > 0.0:
+        return points_of(a0, a1, a2, a3), gaps
+    return points_of(b0, b1, b2, b3), gaps
 
 
 @wl.function
-def matrix_entry(i: int, j: int) -> int:
-    """The index of the entry (i, j) of a symmetric 4 x 4 matrix in its lower triangle, by rows."""
-    if i < j:
-        return (j * (j + 1)) // 2 + i
-    return (i * (i + 1)) // 2 + j
-
-
-@wl.function
-def add_angular_response(matrix: Response, arms: Points, offset: wl.vec3, normal: wl.vec3, inverse: wl.mat33):
-    """Adds the share of the rotation of one body to the matrix of a manifold; its arms are ``arms + offset``."""
-    for j in range(4):
-        lever = wl.cross(manifold_point(arms, j) + offset, normal)
-        turn = inverse * lever
-        for i in range(4):
-            if i >= j:
-                matrix[(i * (i + 1)) // 2 + j] += wl.dot(wl.cross(manifold_point(arms, i) + offset, normal), turn)
-    return matrix
+def angular_response(arms: Points, offset: wl.vec3, normal: wl.vec3, inverse: wl.mat33) -> Response:
+    """The share of the rotation of one body in the matrix of a manifold; its arms are ``arms + offset``."""
+    x0 = wl.cross(manifold_point(arms, 0) + offset, normal)
+    x1 = wl.cross(manifold_point(arms, 1) + offset, normal)
+    x2 = wl.cross(manifold_point(arms, 2) + offset, normal)
+    x3 = wl.cross(manifold_point(arms, 3) + offset, normal)
+    y0, y1, y2, y3 = inverse * x0, inverse * x1, inverse * x2, inverse * x3
+    return Response(
+        wl.dot(x0, y0),
+        wl.dot(x1, y0),
+        wl.dot(x1, y1),
+        wl.dot(x2, y0),
+        wl.dot(x2, y1),
+        wl.dot(x2, y2),
+        wl.dot(x3, y0),
+        wl.dot(x3, y1),
+        wl.dot(x3, y2),
+        wl.dot(x3, y3),
+    )
 
 
 @wl.function
@@ -100,13 +106,12 @@ def normal_response(
     b_inverse: wl.mat33,
 ) -> Response:
     """The matrix K of a manifold: normal velocity at point i for a unit normal impulse at point j."""
-    matrix = Response()
-    for i in range(10):
-        matrix[i] = a_mass + b_mass
+    mass = a_mass + b_mass
+    matrix = Response(mass, mass, mass, mass, mass, mass, mass, mass, mass, mass)
     if a_mass > 0.0:
-        matrix = add_angular_response(matrix, arms, between, normal, a_inverse)
+        matrix += angular_response(arms, between, normal, a_inverse)
     if b_mass > 0.0:
-        matrix = add_angular_response(matrix, arms, wl.vec3(0.0, 0.0, 0.0), normal, b_inverse)
+        matrix += angular_response(arms, wl.vec3(0.0, 0.0, 0.0), normal, b_inverse)
     return matrix
 
 
@@ -116,7 +121,7 @@ def solve_normals(
 ) -> wl.vec4:
     """Normal impulses x >= 0 of a manifold by projected Gauss-Seidel.
 
-    Each point takes ``x_i = max(c_i + d_i x_i - sum over j != i of K_ij f_i x_j, 0)``, where f is the stiffness over K_ii.
+    Point i takes ``x_i = max(c_i + d_i x_i - f_i (sum of K_ij x_j over j != i), 0)``; f_i is its stiffness over K_ii.
 
     Args:
         matrix: K; normal velocities change by K times the change of x.
@@ -164,6 +169,28 @@ def tangent_response(inverse: wl.mat33, arm: wl.vec3, first: wl.vec3, second: wl
 
 
 @wl.function
+def slip_rate(
+    first: wl.vec3,
+    second: wl.vec3,
+    between: wl.vec3,
+    arm: wl.vec3,
+    a_mass: float,
+    b_mass: float,
+    a_inverse: wl.mat33,
+    b_inverse: wl.mat33,
+) -> float:
+    """Tangential impulse of a point per slip, kg: 1 / (largest eigenvalue of its 2 x 2 response)."""
+    entries = wl.vec3(0.0, 0.0, 0.0)
+    if a_mass > 0.0:
+        entries += tangent_response(a_inverse, arm + between, first, second)
+    if b_mass > 0.0:
+        entries += tangent_response(b_inverse, arm, first, second)
+    half = 0.5 * (entries.x - entries.z)
+    root = wl.sqrt(half * half + entries.y * entries.y)
+    return 1.0 / (a_mass + b_mass + 0.5 * (entries.x + entries.z) + root)
+
+
+@wl.function
 def slip_rates(
     normal: wl.vec3,
     count: int,
@@ -174,19 +201,60 @@ def slip_rates(
     a_inverse: wl.mat33,
     b_inverse: wl.mat33,
 ) -> wl.vec4:
-    """Tangential impulse of each point per slip, kg: 1 / (largest eigenvalue of its 2 x 2 response)."""
+    """The slip rates of all points."""
     first = tangent(normal)
     second = wl.cross(normal, first)
-    rates = wl.vec4()
-    for i in range(4):
-        if i < count:
-            arm = manifold_point(arms, i)
-            entries = wl.vec3(0.0, 0.0, 0.0)
-            if a_mass > 0.0:
-                entries += tangent_response(a_inverse, arm + between, first, second)
-            if b_mass > 0.0:
-                entries += tangent_response(b_inverse, arm, first, second)
-            half = 0.5 * (entries.x - entries.z)
-            root = wl.sqrt(half * half + entries.y * entries.y)
-            rates[i] = 1.0 / (a_mass + b_mass + 0.5 * (entries.x + entries.z) + root)
-    return rates
+    r0, r1, r2, r3 = 0.0, 0.0, 0.0, 0.0
+    r0 = slip_rate(first, second, between, manifold_point(arms, 0), a_mass, b_mass, a_inverse, b_inverse)
+    if count > 1:
+        r1 = slip_rate(first, second, between, manifold_point(arms, 1), a_mass, b_mass, a_inverse, b_inverse)
+    if count > 2:
+        r2 = slip_rate(first, second, between, manifold_point(arms, 2), a_mass, b_mass, a_inverse, b_inverse)
+        r3 = slip_rate(first, second, between, manifold_point(arms, 3), a_mass, b_mass, a_inverse, b_inverse)
+    return wl.vec4(r0, r1, r2, r3)
+
+
+@wl.function
+def aim(gap: float, soft: bool, h: float, push_rate: float, max_push: float, soft_mass: float, soft_relief: float):
+    """What a point aims for: (target velocity, stiffness, relief).
+
+    A separated point limits the approach, a penetrating one is pushed out as a soft constraint, or not at all.
+    """
+    if gap > 0.0:
+        return -gap / h, 1.0, 0.0
+    if soft:
+        return min(-push_rate * gap, max_push), soft_mass, soft_relief
+    return 0.0, 1.0, 0.0
+
+
+@wl.function
+def contact_aims(
+    gaps: wl.vec4,
+    count: int,
+    soft: bool,
+    h: float,
+    push_rate: float,
+    max_push: float,
+    soft_mass: float,
+    soft_relief: float,
+):
+    """What the points of a contact aim for: (target velocities, stiffness, relief); unused points keep 0."""
+    t0, s0, r0 = aim(gaps[0], soft, h, push_rate, max_push, soft_mass, soft_relief)
+    t1, s1, r1 = aim(gaps[1], soft, h, push_rate, max_push, soft_mass, soft_relief)
+    t2, s2, r2 = aim(gaps[2], soft, h, push_rate, max_push, soft_mass, soft_relief)
+    t3, s3, r3 = aim(gaps[3], soft, h, push_rate, max_push, soft_mass, soft_relief)
+    if count < 4:
+        s3, r3 = 0.0, 0.0
+    if count < 3:
+        s2, r2 = 0.0, 0.0
+    if count < 2:
+        s1, r1 = 0.0, 0.0
+    return wl.vec4(t0, t1, t2, t3), wl.vec4(s0, s1, s2, s3), wl.vec4(r0, r1, r2, r3)
+
+
+@wl.function
+def bounce(peak: float, approach: float, bounce_speed: float) -> float:
+    """Stiffness of a point in the restitution pass: 1 if it carried an impulse and approached fast."""
+    if peak > 0.0 and approach < -bounce_speed:
+        return 1.0
+    return 0.0

@@ -12,6 +12,8 @@ from worldloom.physics.solver import (
     WARM_START,
     WITH_BIAS,
     WITHOUT_BIAS,
+    bounce,
+    contact_aims,
     normal_response,
     placed_points,
     slip_rates,
@@ -59,6 +61,8 @@ def solver_systems(World: type, Body: type, Contact: type) -> list[Any]:
                             else:
                                 body.rotation = turned(body.rotation, body.spin, h)
                 for contact in world.all(Contact):
+                    if last and contact.restitution == 0.0:
+                        continue
                     a = world.at(Body, contact.a_id)
                     b = world.at(Body, contact.b_id)
                     normal = contact.normal
@@ -68,35 +72,42 @@ def solver_systems(World: type, Body: type, Contact: type) -> list[Any]:
                     a_inverse, b_inverse = a.world_inverse_inertia, b.world_inverse_inertia
                     if moved:
                         contact.arms, contact.gaps = placed_points(
-                            normal, count, between, contact.a_anchors, a.rotation, contact.a_radius,
+                            normal, between, contact.a_anchors, a.rotation, contact.a_radius,
                             contact.b_anchors, b.rotation, contact.b_radius,
                         )  # fmt: skip
                         contact.response = normal_response(
                             normal, between, contact.arms, a_mass, b_mass, a_inverse, b_inverse
                         )
-                        contact.slip_rates = slip_rates(
-                            normal, count, between, contact.arms, a_mass, b_mass, a_inverse, b_inverse
-                        )
+                        if substep == 0 and number == 0:
+                            contact.slip_rates = slip_rates(
+                                normal, count, between, contact.arms, a_mass, b_mass, a_inverse, b_inverse
+                            )
                     arms = contact.arms
                     impulses, tangents = contact.impulses, contact.tangents
                     if stage == WARM_START:
-                        impulse, moment = warm_start(normal, count, arms, impulses, tangents)
+                        impulse, moment = warm_start(normal, arms, impulses, tangents)
                     else:
-                        targets, relief, stiffness = wl.vec4(), wl.vec4(), wl.vec4()
-                        for i in range(4):
-                            gap = contact.gaps[i]
-                            if i < count:
-                                stiffness[i] = 1.0
-                                if stage == RESTITUTION:
-                                    bounces = contact.peaks[i] > 0.0 and contact.approach[i] < -world.bounce_speed
-                                    targets[i] = -contact.restitution * contact.approach[i]
-                                    stiffness[i] = 1.0 if bounces else 0.0
-                                elif gap > 0.0:
-                                    targets[i] = -gap / h
-                                elif stage == WITH_BIAS:
-                                    targets[i] = min(-push_rate * gap, world.max_push)
-                                    stiffness[i] = soft_mass
-                                    relief[i] = soft_relief
+                        targets, stiffness, relief = contact_aims(
+                            contact.gaps,
+                            count,
+                            stage == WITH_BIAS,
+                            h,
+                            push_rate,
+                            world.max_push,
+                            soft_mass,
+                            soft_relief,
+                        )
+                        if stage == RESTITUTION:
+                            approach = contact.approach
+                            peaks = contact.peaks
+                            targets = approach * -contact.restitution
+                            relief = wl.vec4()
+                            stiffness = wl.vec4(
+                                bounce(peaks[0], approach[0], world.bounce_speed),
+                                bounce(peaks[1], approach[1], world.bounce_speed),
+                                bounce(peaks[2], approach[2], world.bounce_speed),
+                                bounce(peaks[3], approach[3], world.bounce_speed),
+                            )
                         slip = b.velocity - a.velocity - wl.cross(a.spin, between)
                         turn = b.spin - a.spin
                         impulse, moment, impulses = normal_pass(
