@@ -29,7 +29,7 @@ def build(world: Yard):
 
 @wl.system
 def feel(world: Yard):
-    for contact in world.all(SOLID.contact):
+    for contact in world.all(SOLID.Contact):
         block = contact.b.get()
         block.hardest_hit = max(block.hardest_hit, contact.impulse)
 

@@ -62,7 +62,7 @@ def test_forces_act_for_one_step():
 def test_a_contact_tells_which_bodies_touch_and_how_hard():
     sim = simulate([FLOOR, BOX])
     steps(sim, 30)
-    contacts = sim[SOLID.contact]
+    contacts = sim[SOLID.Contact]
     assert contacts.counts.numpy().tolist() == [1]
     assert contacts.num_points.numpy()[0, 0] == 4
     assert (contacts.a_id.numpy()[0, 0], contacts.b_id.numpy()[0, 0]) == (0, 1)

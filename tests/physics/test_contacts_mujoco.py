@@ -87,7 +87,7 @@ def random_pairs():
     pairs = [[random_body(shape, generator, 0.9) for shape in generator.choice(shapes, 2)] for _ in range(PAIRS)]
     sim = simulate(*pairs, world="PhysicsDetection-v0", margin=MARGIN)
     sim.step()
-    contacts = sim[SOLID.contact]
+    contacts = sim[SOLID.Contact]
     assert (contacts.counts.numpy() == 1).all() and sim.errors() == []
     points = np.arange(4) < contacts.num_points.numpy()[:, :1]
     nearest = np.where(points, contacts.separations.numpy()[:, 0], np.inf).min(axis=1)

@@ -2,18 +2,11 @@
 
 import numpy as np
 import pytest
-from physics_scenes import HULLS, Scene, Thing, matrix
+from physics_scenes import HULLS, SOLID, Scene, Thing, matrix
 
 import worldloom as wl
 from worldloom import physics
-from worldloom.physics.rays import MISS, ray_shape
-from worldloom.physics.shapes import (
-    Faces,
-    Vertices,
-    polytope_counts,
-    polytope_faces,
-    polytope_vertices,
-)
+from worldloom.physics.rays import MISS
 
 CASES = 4_000
 
@@ -21,35 +14,17 @@ CASES = 4_000
 class Ray(wl.Entity):
     origin: wl.vec3
     direction: wl.vec3
-    shape: int
-    size: wl.vec3
-    hull: int
-    position: wl.vec3
-    rotation: wl.quat
     distance: float
     normal: wl.vec3
 
 
 @wl.system
 def cast(ray: Ray, world: Scene):
-    vertices, faces, counts = Vertices(), Faces(), wl.vec3i(0, 0, 0)
-    if ray.shape == physics.HULL:
-        for i in range(3):
-            counts[i] = world.hull_counts[ray.hull, i]
-        for i in range(len(vertices)):
-            vertices[i] = world.hull_vertices[ray.hull, i]
-        for i in range(len(faces)):
-            faces[i] = world.hull_faces[ray.hull, i]
-    elif ray.shape >= physics.BOX:
-        vertices = polytope_vertices(ray.shape, ray.size)
-        faces = polytope_faces(ray.shape)
-        counts = polytope_counts(ray.shape)
-    ray.distance, ray.normal = ray_shape(
-        ray.origin, ray.direction, ray.shape, ray.size, ray.position, ray.rotation, vertices, faces, counts
-    )
+    thing = world.at(Thing, ray.id)
+    ray.distance, ray.normal = SOLID.ray_to(world, thing, ray.origin, ray.direction)
 
 
-wl.register("PhysicsRays-v0", world=Scene, entities={Ray: CASES, Thing: 1}, step=[cast])
+wl.register("PhysicsRays-v0", world=Scene, entities={Ray: CASES, Thing: CASES}, step=[cast])
 
 
 def half_spaces(shape, size, hull):
@@ -117,9 +92,11 @@ def rays():
     }
     values["direction"] = unit(values["position"] + 0.6 * generator.normal(size=(CASES, 3)) - values["origin"])
     for name, rows in values.items():
-        sim[Ray][name].assign(rows[None].astype(np.int32 if rows.ndim == 1 else np.float32))
+        sim[Ray if name in ("origin", "direction") else Thing][name].assign(
+            rows[None].astype(np.int32 if rows.ndim == 1 else np.float32)
+        )
     sim.step()
-    rows = {name: sim[Ray][name].numpy()[0].astype(np.float64 if x.ndim > 1 else int) for name, x in values.items()}
+    rows = {name: x.astype(np.float32).astype(np.float64) if x.ndim > 1 else x for name, x in values.items()}
     return rows, sim[Ray].distance.numpy()[0], sim[Ray].normal.numpy()[0]
 
 

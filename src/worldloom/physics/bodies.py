@@ -10,6 +10,14 @@ STATIC = 0
 KINEMATIC = 1
 DYNAMIC = 2
 
+FIXED = 0
+BALL = 1
+HINGE = 2
+SLIDER = 3
+DISTANCE = 4
+
+UNLIMITED = 1.0e30  # limits of a joint without limits
+
 Tangents = wl.vec(8)  # two tangential impulses for each of 4 points
 Response = wl.vec(10)  # lower triangle of a symmetric 4 x 4 matrix, by rows
 
@@ -56,6 +64,8 @@ class World(wl.World):
     contact_damping: wl.Config = 10.0  # damping ratio of that spring
     max_push: wl.Config = 3.0  # m/s, by which penetrating points are pushed apart
     bounce_speed: wl.Config = 0.5  # m/s, below which there is no restitution
+    joint_frequency: wl.Config = 60.0  # Hz, of the spring of joints whose anchors are apart
+    joint_damping: wl.Config = 2.0  # damping ratio of that spring
     match_distance: wl.Config = 0.05  # m, between a contact point and its predecessor
     hull_vertices: wl.Config = np.zeros((1, 3 * MAX_VERTICES), np.float32)
     hull_faces: wl.Config = np.zeros((1, MAX_FACES), np.int32)
@@ -97,3 +107,24 @@ class ContactState(wl.Components):
     gaps: wl.vec4  # derived; m, separations
     response: Response  # derived; 1/kg, normal velocity per normal impulse
     slip_rates: wl.vec4  # derived; kg, tangential impulse per slip
+
+
+class JointState(wl.Components):
+    """A joint of two bodies A and B, without references to them."""
+
+    kind: int = FIXED
+    anchor_a: wl.vec3  # m, in the frame of A
+    anchor_b: wl.vec3  # m, in the frame of B
+    rotation: wl.quat = (0.0, 0.0, 0.0, 1.0)  # of B seen from A, at the coordinate 0
+    axis: wl.vec3 = (0.0, 0.0, 1.0)  # unit vector in the frame of A
+    lower: float = -UNLIMITED  # limits of the coordinate: rad of a hinge, m of a slider or distance joint
+    upper: float = UNLIMITED
+    motor_speed: float  # rad/s or m/s
+    motor_force: float  # N m or N, largest; 0: no motor
+
+    a_id: int  # derived; rows of the bodies
+    b_id: int  # derived
+    coordinate: float  # derived; angle, offset or distance at the end of the step
+    linear_impulse: wl.vec3  # N s, of the last substep, along the frame of the joint
+    angular_impulse: wl.vec3  # N m s
+    free_impulse: wl.vec3  # motor, lower limit, upper limit

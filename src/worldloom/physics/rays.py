@@ -6,15 +6,7 @@ the reversed direction as normal.
 
 import worldloom as wl
 from worldloom.physics.manifolds import capsule_end
-from worldloom.physics.shapes import (
-    CAPSULE,
-    PLANE,
-    SPHERE,
-    Faces,
-    Vertices,
-    face_normal,
-    face_vertex,
-)
+from worldloom.physics.shapes import BOX, CAPSULE, PLANE, SPHERE, WEDGE
 
 MISS = 1.0e30
 
@@ -77,42 +69,81 @@ def ray_capsule(origin: wl.vec3, direction: wl.vec3, p: wl.vec3, q: wl.vec3, rad
 
 
 @wl.function
-def ray_polytope(origin: wl.vec3, direction: wl.vec3, vertices: Vertices, faces: Faces, count: int):
-    """Distance to a polytope, the intersection of the half-spaces of its faces, and the normal at the hit."""
+def ray_box(origin: wl.vec3, direction: wl.vec3, size: wl.vec3):
+    """Distance to a box in its body frame, and the normal at the hit."""
     entry = 0.0
     leave = MISS
     normal = -direction
-    for f in range(count):
-        outward = face_normal(vertices, faces[f])
-        height = wl.dot(origin - face_vertex(vertices, faces[f], 0), outward)
-        rise = wl.dot(direction, outward)
-        if abs(rise) < 1e-12:
-            if height > 0.0:
-                return MISS, -direction
-        elif rise < 0.0:
-            if -height / rise > entry:
-                entry = -height / rise
-                normal = outward
+    for i in range(3):
+        if direction[i] == 0.0:
+            if abs(origin[i]) > size[i]:
+                leave = -1.0
         else:
-            leave = min(leave, -height / rise)
+            side = -1.0 if direction[i] > 0.0 else 1.0
+            near = (side * size[i] - origin[i]) / direction[i]
+            leave = min(leave, (-side * size[i] - origin[i]) / direction[i])
+            if near > entry:
+                entry = near
+                normal = wl.vec3(0.0, 0.0, 0.0)
+                normal[i] = side
     if entry > leave:
         return MISS, -direction
     return entry, normal
 
 
 @wl.function
-def ray_shape(
+def clip_ray(
     origin: wl.vec3,
     direction: wl.vec3,
-    shape: int,
-    size: wl.vec3,
-    position: wl.vec3,
-    rotation: wl.quat,
-    vertices: Vertices,
-    faces: Faces,
-    counts: wl.vec3i,
+    point: wl.vec3,
+    outward: wl.vec3,
+    entry: float,
+    leave: float,
+    normal: wl.vec3,
 ):
-    """Distance to a shape, and the normal at the hit; vertices of a polytope are in its body frame."""
+    """The interval of a ray within one more half-space, and the normal where it enters: (entry, leave, normal).
+
+    Args:
+        origin: of the ray.
+        direction: of the ray.
+        point: on the boundary of the half-space.
+        outward: unit normal of the boundary.
+        entry: start of the interval so far.
+        leave: end of the interval so far; below ``entry`` if the ray misses.
+        normal: of the half-space that the ray entered last.
+    """
+    height = wl.dot(origin - point, outward)
+    rise = wl.dot(direction, outward)
+    if rise < 0.0:
+        if -height / rise > entry:
+            return -height / rise, leave, outward
+    elif rise > 0.0:
+        leave = min(leave, -height / rise)
+    elif height > 0.0:
+        leave = -1.0
+    return entry, leave, normal
+
+
+@wl.function
+def ray_wedge(origin: wl.vec3, direction: wl.vec3, size: wl.vec3):
+    """Distance to a wedge in its body frame, and the normal at the hit."""
+    entry, leave, normal = 0.0, MISS, -direction
+    low = wl.vec3(-size.x, size.y * (2.0 / 3.0), -size.z * (2.0 / 3.0))  # a corner at the foot of the vertical face
+    ramp = wl.normalize(wl.vec3(0.0, -size.z, size.y))
+    top = wl.vec3(size.x, low.y, size.z * (4.0 / 3.0))
+    entry, leave, normal = clip_ray(origin, direction, low, wl.vec3(-1.0, 0.0, 0.0), entry, leave, normal)
+    entry, leave, normal = clip_ray(origin, direction, top, wl.vec3(1.0, 0.0, 0.0), entry, leave, normal)
+    entry, leave, normal = clip_ray(origin, direction, low, wl.vec3(0.0, 1.0, 0.0), entry, leave, normal)
+    entry, leave, normal = clip_ray(origin, direction, low, wl.vec3(0.0, 0.0, -1.0), entry, leave, normal)
+    entry, leave, normal = clip_ray(origin, direction, top, ramp, entry, leave, normal)
+    if entry > leave:
+        return MISS, -direction
+    return entry, normal
+
+
+@wl.function
+def ray_shape(origin: wl.vec3, direction: wl.vec3, shape: int, size: wl.vec3, position: wl.vec3, rotation: wl.quat):
+    """Distance to a plane, sphere, capsule, box or wedge, and the normal at the hit."""
     if shape == PLANE:
         return ray_plane(origin, direction, position, wl.quat_rotate(rotation, wl.vec3(0.0, 0.0, 1.0)))
     if shape == SPHERE:
@@ -123,5 +154,28 @@ def ray_shape(
         return ray_capsule(origin, direction, p, q, size.x)
     local_origin = wl.quat_rotate_inv(rotation, origin - position)
     local_direction = wl.quat_rotate_inv(rotation, direction)
-    distance, normal = ray_polytope(local_origin, local_direction, vertices, faces, counts.y)
+    distance, normal = MISS, -local_direction
+    if shape == BOX:
+        distance, normal = ray_box(local_origin, local_direction, size)
+    elif shape == WEDGE:
+        distance, normal = ray_wedge(local_origin, local_direction, size)
     return distance, wl.quat_rotate(rotation, normal)
+
+
+@wl.function
+def beyond_reach(origin: wl.vec3, direction: wl.vec3, length: float, position: wl.vec3, radius: float) -> bool:
+    """Whether a ray of this length misses the bounding sphere of a body; False where the radius is unknown, 0."""
+    between = position - origin
+    along = wl.dot(between, direction)
+    outside = along < -radius or along - radius > length
+    return radius > 0.0 and (outside or wl.length_sq(between - direction * along) > radius * radius)
+
+
+@wl.function
+def fan_direction(forward: wl.vec3, axis: wl.vec3, index: int, count: int, spread: float) -> wl.vec3:
+    """Direction of ray ``index`` of ``count``, turned from ``forward`` counter-clockwise about the unit axis.
+
+    The rays divide the angle ``spread`` (radians) into ``count`` equal parts; ray 0 points forward.
+    """
+    angle = spread * float(index) / float(count)
+    return wl.quat_rotate(wl.quat_from_axis_angle(axis, angle), forward)

@@ -5,6 +5,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, STATIC
 from worldloom.physics.contact_passes import friction_pass, normal_pass, warm_start
+from worldloom.physics.joint_systems import joint_function
 from worldloom.physics.mass import world_inverse_inertia
 from worldloom.physics.motion import integrate_rotation, turned
 from worldloom.physics.solver import (
@@ -31,13 +32,15 @@ def stage_of(number: int, sweeps: int, last: bool) -> int:
     return WITH_BIAS if number <= sweeps else WITHOUT_BIAS
 
 
-def solver_systems(World: type, Body: type, Contact: type) -> list[Any]:
+def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:
     """Systems over worlds, in order."""
+    solve_joint = joint_function(World, Body, Joint)
 
     @wl.system
     def solve(world: World):
         h = world.dt / float(world.substeps)
         push_rate, soft_mass, soft_relief = softness(min(world.contact_frequency, 0.25 / h), world.contact_damping, h)
+        joint_rate, joint_mass, joint_relief = softness(min(world.joint_frequency, 0.25 / h), world.joint_damping, h)
         passes = 2 * world.sweeps + 1
         for substep in range(world.substeps + 1):
             last = substep == world.substeps
@@ -60,6 +63,8 @@ def solver_systems(World: type, Body: type, Contact: type) -> list[Any]:
                                 body.world_inverse_inertia = world_inverse_inertia(body.inverse_inertia, body.rotation)
                             else:
                                 body.rotation = turned(body.rotation, body.spin, h)
+                for joint in world.all(Joint):
+                    solve_joint(world, joint, stage, h, joint_rate, joint_mass, joint_relief)
                 for contact in world.all(Contact):
                     if last and contact.restitution == 0.0:
                         continue

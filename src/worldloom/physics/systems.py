@@ -6,29 +6,34 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics import bodies
 from worldloom.physics.broad_phase import broad_phase_systems
+from worldloom.physics.joint_systems import joint_systems
 from worldloom.physics.narrow_phase import narrow_phase_systems
+from worldloom.physics.queries import Queries, world_queries
 from worldloom.physics.substeps import solver_systems
 
 
 @dataclass(frozen=True)
-class PhysicsSystems:
+class PhysicsSystems(Queries):
     """Systems and kinds of entities that physics adds to a world.
 
     Attributes:
         step: systems of a step; those before them set forces, those after them read positions and contacts.
-        contact: kind of the contacts, with references ``a`` and ``b`` to their bodies.
+        Contact: kind of the contacts, with references ``a`` and ``b`` to their bodies.
+        Joint: kind of the joints, with references ``a`` and ``b`` to their bodies.
         detection: the systems of ``step`` that find contacts.
     """
 
     step: list[Any]
-    contact: type
+    Contact: type
+    Joint: type
     detection: list[Any]
 
-    def entities(self, pairs: int, contacts: int, overflow: str = "error") -> dict[type, Any]:
+    def entities(self, pairs: int, contacts: int, joints: int = 0, overflow: str = "error") -> dict[type, Any]:
         """The kinds of entities to register, with their capacity per world and overflow policy."""
         return {
             bodies.Pair: wl.UpTo(pairs, overflow=overflow),
-            self.contact: wl.UpTo(contacts, overflow=overflow),
+            self.Contact: wl.UpTo(contacts, overflow=overflow),
+            self.Joint: wl.UpTo(max(joints, 1), overflow=overflow),
         }
 
 
@@ -39,5 +44,13 @@ def systems(world: type, body: type) -> PhysicsSystems:
         a: wl.Ref(body)
         b: wl.Ref(body)
 
+    class Joint(wl.Entity, bodies.JointState):
+        a: wl.Ref(body)
+        b: wl.Ref(body)
+
     detection = [*broad_phase_systems(world, body), *narrow_phase_systems(world, body, Contact)]
-    return PhysicsSystems([*detection, *solver_systems(world, body, Contact)], Contact, detection)
+    solver = [*joint_systems(world, body, Joint), *solver_systems(world, body, Contact, Joint)]
+    queries = world_queries(world, body)
+    return PhysicsSystems(
+        **vars(queries), step=[*detection, *solver], Contact=Contact, Joint=Joint, detection=detection
+    )

@@ -58,6 +58,12 @@ class Source:
                 continue
         return seen
 
+    def rewritten(self, tree: ast.FunctionDef, names: dict[str, Any]) -> Source:
+        """The same function with another syntax tree, which also uses ``names``."""
+        source = Source(self.function, tree, self.file)
+        source.seen.update({**self.seen, **names})
+        return source
+
     def annotations(self) -> dict[str, Any]:
         """The annotations of the parameters, evaluated where they are strings."""
         seen = self.names()

@@ -12,6 +12,7 @@ from worldloom.core.base.errors import DefinitionError, misuse
 from worldloom.core.base.source import Source, read
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.access import Access
+from worldloom.core.frontend.calls.world_function import WorldFunction, expand_calls, takes_world
 from worldloom.core.frontend.helper import Helper
 from worldloom.core.frontend.race_checks import refuse_races, refuse_stale_grids, self_accumulated_components
 from worldloom.core.frontend.shared_loop import auto_threads
@@ -25,7 +26,7 @@ from worldloom.core.frontend.targets.target import Target
 from worldloom.core.frontend.translator import Translator, body_text, compile_python, zero
 from worldloom.core.frontend.user_functions import SystemFunction
 from worldloom.core.frontend.values import Owner, RowType, Value, WorldType
-from worldloom.core.model.columns import WORLD, FaultSites, RowCounts
+from worldloom.core.model.columns import WORLD, FaultSites, RowCounts, UnknownCounts
 from worldloom.core.model.entity import Components, Entity, Has, World
 from worldloom.core.model.pairs import Pair
 
@@ -46,6 +47,7 @@ class System(SystemFunction):
     """
 
     def __init__(self, source: Source, engine: bool = False, threads: int | Literal["auto"] = 1) -> None:
+        source = expand_calls(source)
         super().__init__(source)
         self.engine, self.auto_threads = engine, threads == "auto"
         self.threads = 1 if isinstance(threads, str) else threads
@@ -57,7 +59,7 @@ class System(SystemFunction):
         self.owner, self.world = self._signature()
         self.access: Access = Access()
         self.self_accumulated: frozenset[str] = frozenset()
-        kinds = _UnknownCounts()
+        kinds = UnknownCounts()
         over = self.pair or self.owner
         target = KernelTarget(self.table_name(over), kinds, self.over_world, self.place, FaultSites(), {}, engine)
         flow = self._translate(target, over)
@@ -238,16 +240,6 @@ class System(SystemFunction):
         return compile_python(self.source, flow, names, target, runtime)
 
 
-class _UnknownCounts(RowCounts):
-    """Placeholder counts of entities, for the check when a system is defined."""
-
-    def __init__(self) -> None:
-        super().__init__({})
-
-    def __missing__(self, kind: str) -> int:
-        return 2
-
-
 @overload
 def system(rule: Callable[..., None]) -> System: ...
 
@@ -280,10 +272,11 @@ def _make_system(rule: Callable[..., None], threads: int | Literal["auto"]) -> S
         raise error.with_traceback(None) from None
 
 
-def function(helper: Callable[..., Any] | None = None) -> Helper:
-    """Make a function of numbers and vectors callable from systems."""
+def function(helper: Callable[..., Any] | None = None) -> Helper | WorldFunction:
+    """Make a function of numbers and vectors callable from systems; its first parameter may be a world."""
     try:
-        return Helper(read(_require_function(helper, "function")))
+        source = read(_require_function(helper, "function"))
+        return WorldFunction(source) if takes_world(source) else Helper(source)
     except DefinitionError as error:
         raise error.with_traceback(None) from None
 

@@ -37,5 +37,9 @@ class HelperFunction(UserFunction):
     returns: Any
 
 
+class ExpandedFunction(UserFunction):
+    """A function of the world, whose body replaces its calls in systems."""
+
+
 class SystemFunction(UserFunction):
     """A function that the engine calls."""

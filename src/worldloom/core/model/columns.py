@@ -38,3 +38,13 @@ class RowCounts(dict[str, int]):
         """The rows of the pool of a pooled population or of its staging table; None for other tables."""
         owner = next((p for p in self.populations.values() if table in (p.table, p.new_table)), None)
         return owner.limit.batch if owner is not None else None
+
+
+class UnknownCounts(RowCounts):
+    """Placeholder counts of entities, for the check when a system is defined."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def __missing__(self, kind: str) -> int:
+        return 2

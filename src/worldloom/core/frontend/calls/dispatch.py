@@ -12,7 +12,7 @@ from worldloom.core.frontend.calls.constructors import constructor, conversion
 from worldloom.core.frontend.calls.math_calls import math_call, math_name
 from worldloom.core.frontend.calls.methods import WORLD_METHODS, translate_method, unknown_method_error
 from worldloom.core.frontend.names import MISSING
-from worldloom.core.frontend.user_functions import HelperFunction, SystemFunction
+from worldloom.core.frontend.user_functions import ExpandedFunction, HelperFunction, SystemFunction
 from worldloom.core.frontend.values import Value, WorldType, is_scalar
 from worldloom.core.model.entity import Components, Entity
 
@@ -47,6 +47,12 @@ def translate_call(flow: Expressions, node: ast.Call) -> Value:
         raise flow.error(
             f"'{function.name}' is a system, which only the engine calls",
             "share code through a @wl.function helper",
+            node,
+        )
+    if isinstance(function, ExpandedFunction):
+        raise flow.error(
+            f"'{function.name}' takes a world, and its call is part of another expression or of a helper",
+            f"write 'x = {ast.unparse(node.func)}(...)' in a system, and use x",
             node,
         )
     if function is flow.source.function or (

@@ -1,0 +1,60 @@
+"""Systems and functions over the joints of a world."""
+
+from typing import Any
+
+import worldloom as wl
+from worldloom.physics.joint_passes import apply_impulse, joint_impulse, joint_pass
+from worldloom.physics.joints import angular_error, joint_coordinate, joint_frame
+from worldloom.physics.solver import RESTITUTION, WARM_START, WITH_BIAS
+
+
+def joint_systems(World: type, Body: type, Joint: type) -> list[Any]:
+    """Systems over joints that run before bodies are integrated, in order."""
+
+    @wl.system
+    def find_bodies(joint: Joint):
+        if joint.a.alive and joint.b.alive:
+            joint.a_id = joint.a.get().id
+            joint.b_id = joint.b.get().id
+        else:
+            joint.despawn()
+
+    return [find_bodies]
+
+
+def joint_function(World: type, Body: type, Joint: type) -> Any:
+    """The function that takes one joint through a stage of a substep; a system over the world calls it."""
+
+    @wl.function
+    def solve_joint(world: World, joint: Joint, stage: int, h: float, rate: float, mass: float, relief: float):
+        a = world.at(Body, joint.a_id)
+        b = world.at(Body, joint.b_id)
+        b_arm = wl.quat_rotate(b.rotation, joint.anchor_b)
+        a_arm = b.position + b_arm - a.position
+        gap = a_arm - wl.quat_rotate(a.rotation, joint.anchor_a)
+        joint.coordinate = joint_coordinate(joint.kind, joint.axis, joint.rotation, a.rotation, b.rotation, gap)
+        if a.inverse_mass + b.inverse_mass > 0.0 and stage != RESTITUTION:
+            frame = joint_frame(joint.kind, joint.axis, a.rotation, gap)
+            v_a, w_a, v_b, w_b = a.velocity, a.spin, b.velocity, b.spin
+            a_mass, a_inverse = a.inverse_mass, a.world_inverse_inertia
+            b_mass, b_inverse = b.inverse_mass, b.world_inverse_inertia
+            linear, angular, free = joint.linear_impulse, joint.angular_impulse, joint.free_impulse
+            if stage == WARM_START:
+                impulse, torque = joint_impulse(joint.kind, frame, linear, angular, free)
+                v_a, w_a, v_b, w_b = apply_impulse(
+                    v_a, w_a, v_b, w_b, a_mass, b_mass, a_inverse, b_inverse, a_arm, b_arm, impulse, torque
+                )
+            else:
+                soft = stage == WITH_BIAS
+                v_a, w_a, v_b, w_b, linear, angular, free = joint_pass(
+                    v_a, w_a, v_b, w_b, a_mass, b_mass, a_inverse, b_inverse, a_arm, b_arm,
+                    joint.kind, frame, gap,
+                    angular_error(joint.kind, joint.axis, joint.rotation, a.rotation, b.rotation),
+                    joint.coordinate, joint.lower, joint.upper, joint.motor_speed, joint.motor_force * h, h,
+                    rate if soft else 0.0, mass if soft else 1.0, relief if soft else 0.0,
+                    linear, angular, free,
+                )  # fmt: skip
+                joint.linear_impulse, joint.angular_impulse, joint.free_impulse = linear, angular, free
+            a.velocity, a.spin, b.velocity, b.spin = v_a, w_a, v_b, w_b
+
+    return solve_joint
