@@ -8,6 +8,7 @@ import worldloom as wl
 from worldloom import physics
 
 MAX_BODIES = 12
+MAX_JOINTS = 4
 CUBE = np.array([[x, y, z] for z in (-0.5, 0.5) for y in (-0.5, 0.5) for x in (-0.5, 0.5)])
 TETRAHEDRON = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.2, 0.0], [0.2, 0.1, 0.9]])
 OCTAHEDRON = np.array([[0.6, 0, 0], [-0.6, 0, 0], [0, 0.5, 0], [0, -0.5, 0], [0, 0, 0.4], [0, 0, -0.4]])
@@ -25,6 +26,9 @@ class Scene(physics.World):
     bodies: wl.Config = 0
     kinds: wl.Config = np.zeros((MAX_BODIES, 3), np.int32)  # shape, motion, hull
     values: wl.Config = np.zeros((MAX_BODIES, 20), np.float32)  # position, rotation, velocity, spin, size, 4 numbers
+    joints: wl.Config = 0
+    joint_kinds: wl.Config = np.zeros((MAX_JOINTS, 3), np.int32)  # kind, rows of the bodies
+    joint_values: wl.Config = np.zeros((MAX_JOINTS, 17), np.float32)  # anchors, rotation, axis, limits, motor
     hull_vertices: wl.Config = HULLS.vertices
     hull_faces: wl.Config = HULLS.faces
     hull_edges: wl.Config = HULLS.edges
@@ -58,8 +62,31 @@ def place(world: Scene):
 
 
 SOLID = physics.systems(Scene, Thing)
-KINDS = {Thing: wl.UpTo(MAX_BODIES), **SOLID.entities(pairs=66, contacts=66)}
-SCENE = wl.register("PhysicsScene-v0", world=Scene, entities=KINDS, reset=[place], step=SOLID.step)
+
+
+@wl.system
+def connect(world: Scene):
+    for i in range(world.joints):
+        world.spawn(
+            SOLID.Joint,
+            kind=world.joint_kinds[i, 0],
+            a=world.at(Thing, world.joint_kinds[i, 1]).ref,
+            b=world.at(Thing, world.joint_kinds[i, 2]).ref,
+            anchor_a=triple(world.joint_values[i, 0], world.joint_values[i, 1], world.joint_values[i, 2]),
+            anchor_b=triple(world.joint_values[i, 3], world.joint_values[i, 4], world.joint_values[i, 5]),
+            rotation=wl.quat(
+                world.joint_values[i, 6], world.joint_values[i, 7], world.joint_values[i, 8], world.joint_values[i, 9]
+            ),
+            axis=triple(world.joint_values[i, 10], world.joint_values[i, 11], world.joint_values[i, 12]),
+            lower=world.joint_values[i, 13],
+            upper=world.joint_values[i, 14],
+            motor_speed=world.joint_values[i, 15],
+            motor_force=world.joint_values[i, 16],
+        )
+
+
+KINDS = {Thing: wl.UpTo(MAX_BODIES), **SOLID.entities(pairs=66, contacts=66, joints=MAX_JOINTS)}
+SCENE = wl.register("PhysicsScene-v0", world=Scene, entities=KINDS, reset=[place, connect], step=SOLID.step)
 DETECTION = wl.register("PhysicsDetection-v0", world=Scene, entities=KINDS, reset=[place], step=SOLID.detection)
 
 
@@ -90,8 +117,35 @@ class BodySpec:
         return replace(self, position=position)
 
 
-def simulate(*scenes: list[BodySpec], world: str = "PhysicsScene-v0", device: str = "cpu", **config) -> wl.Simulation:
-    """A simulation with one world per list of bodies."""
+@dataclass(frozen=True)
+class JointSpec:
+    """A joint between two bodies of a scene, by their rows."""
+
+    kind: int
+    a: int
+    b: int
+    anchor_a: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    anchor_b: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    lower: float = -1e30
+    upper: float = 1e30
+    motor_speed: float = 0.0
+    motor_force: float = 0.0
+
+    def numbers(self) -> tuple[float, ...]:
+        frames = (*self.anchor_a, *self.anchor_b, *self.rotation, *self.axis)
+        return (*frames, self.lower, self.upper, self.motor_speed, self.motor_force)
+
+
+def simulate(
+    *scenes: list[BodySpec],
+    joints: tuple[JointSpec, ...] = (),
+    world: str = "PhysicsScene-v0",
+    device: str = "cpu",
+    **config,
+) -> wl.Simulation:
+    """A simulation with one world per list of bodies, and the same joints in all of them."""
     sim = wl.Simulation(world, num_worlds=len(scenes), device=device, seed=0)
     kinds = np.zeros((len(scenes), MAX_BODIES, 3), np.int32)
     values = np.zeros((len(scenes), MAX_BODIES, 20), np.float32)
@@ -101,6 +155,14 @@ def simulate(*scenes: list[BodySpec], world: str = "PhysicsScene-v0", device: st
     sim.set_config("bodies", np.array([len(scene) for scene in scenes], np.int32))
     sim.set_config("kinds", kinds)
     sim.set_config("values", values)
+    if joints:
+        joint_kinds = np.zeros((MAX_JOINTS, 3), np.int32)
+        joint_values = np.zeros((MAX_JOINTS, 17), np.float32)
+        joint_kinds[: len(joints)] = [(joint.kind, joint.a, joint.b) for joint in joints]
+        joint_values[: len(joints)] = [joint.numbers() for joint in joints]
+        sim.set_config("joints", len(joints))
+        sim.set_config("joint_kinds", joint_kinds)
+        sim.set_config("joint_values", joint_values)
     for name, value in config.items():
         sim.set_config(name, value)
     sim.reset()

@@ -65,7 +65,7 @@ class World(wl.World):
     max_push: wl.Config = 3.0  # m/s, by which penetrating points are pushed apart
     bounce_speed: wl.Config = 0.5  # m/s, below which there is no restitution
     joint_frequency: wl.Config = 60.0  # Hz, of the spring of joints whose anchors are apart
-    joint_damping: wl.Config = 2.0  # damping ratio of that spring
+    joint_damping: wl.Config = 1.0  # damping ratio of that spring
     match_distance: wl.Config = 0.05  # m, between a contact point and its predecessor
     hull_vertices: wl.Config = np.zeros((1, 3 * MAX_VERTICES), np.float32)
     hull_faces: wl.Config = np.zeros((1, MAX_FACES), np.int32)

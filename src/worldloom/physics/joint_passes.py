@@ -135,7 +135,8 @@ def joint_pass(
 ):
     """Solves the equations of a joint together: (v_a, w_a, v_b, w_b, linear, angular, free).
 
-    The impulse of the coordinate is found first, with the response that remains once all equations hold.
+    The impulse of the coordinate is found first, from the speed and the response that it will have after the impulses
+    of the equations, which follow.
 
     Args:
         v_a, w_a, v_b, w_b: velocities.
@@ -177,13 +178,14 @@ def joint_pass(
                 cross_linear[i] = linear_mask[i] * full_mixed[i, 0]
                 cross_angular[i] = angular_mask[i] * full_angular[i, 0]
         back_linear, back_angular = solve_blocks(schur_inverse, mixed, angular_inverse, cross_linear, cross_angular)
-        left = response - wl.dot(cross_linear, back_linear) - wl.dot(cross_angular, back_angular)
+        left = response - stiffness * (wl.dot(cross_linear, back_linear) + wl.dot(cross_angular, back_angular))
         if left > SINGULAR * response:
             slip = frame * (v_b + wl.cross(w_b, b_arm) - v_a - wl.cross(w_a, a_arm))
             turn = frame * (w_b - w_a)
             speed = turn.x if kind == HINGE else slip.x
-            speed -= wl.dot(back_linear, wl.cw_mul(linear_mask, slip + frame * gap * rate))
-            speed -= wl.dot(back_angular, wl.cw_mul(angular_mask, turn + frame * twist * rate))
+            speed -= stiffness * wl.dot(back_linear, wl.cw_mul(linear_mask, slip + frame * gap * rate))
+            speed -= stiffness * wl.dot(back_angular, wl.cw_mul(angular_mask, turn + frame * twist * rate))
+            speed -= relief * (wl.dot(cross_linear, linear) + wl.dot(cross_angular, angular))
             before = free[0] + free[1] - free[2]
             if motor_impulse > 0.0:
                 motor = wl.clamp(free[0] + (motor_speed - speed) / left, -motor_impulse, motor_impulse)
