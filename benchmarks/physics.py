@@ -213,7 +213,7 @@ def bench(scene: Scene, num_worlds: int, settings: Settings) -> Rate:
         if settings.tune:
             make_console().print(sim.tune())
         rate = median_rates({"step": step_runner(sim, [None])}, settings.seconds)["step"]
-        pairs, contacts = (float(sim[kind].counts.numpy().mean()) for kind in (physics.Pair, SOLID.contact))
+        pairs, contacts = (float(sim[kind].counts.numpy().mean()) for kind in (physics.Pair, SOLID.Contact))
         shares: dict[str, float] = {}
         if settings.systems:
             for system in time_systems(sim):
