@@ -6,7 +6,7 @@ from physics_scenes import HULLS, SOLID, Scene, Thing, matrix
 
 import worldloom as wl
 from worldloom import physics
-from worldloom.physics.rays import MISS
+from worldloom.physics.queries.rays import MISS
 
 CASES = 4_000
 

@@ -2,7 +2,7 @@
 
 from worldloom.physics.bodies import BALL, DISTANCE, DYNAMIC, FIXED, HINGE, KINEMATIC, SLIDER, STATIC, Body, Pair, World
 from worldloom.physics.hulls import HullTable, hull_table
-from worldloom.physics.rays import fan_direction
+from worldloom.physics.queries.rays import fan_direction
 from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE, SPHERE, WEDGE
 from worldloom.physics.systems import PhysicsSystems, systems
 

@@ -5,7 +5,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, STATIC
 from worldloom.physics.contact_passes import friction_pass, normal_pass, warm_start
-from worldloom.physics.joint_systems import joint_function
+from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.mass import world_inverse_inertia
 from worldloom.physics.motion import integrate_rotation, turned
 from worldloom.physics.solver import (

@@ -6,9 +6,9 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics import bodies
 from worldloom.physics.broad_phase import broad_phase_systems
-from worldloom.physics.joint_systems import joint_systems
+from worldloom.physics.joints.systems import joint_systems
 from worldloom.physics.narrow_phase import narrow_phase_systems
-from worldloom.physics.queries import Queries, world_queries
+from worldloom.physics.queries.world_queries import Queries, world_queries
 from worldloom.physics.substeps import solver_systems
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.joint_passes import apply_impulse, joint_impulse, joint_pass
-from worldloom.physics.joints import angular_error, joint_coordinate, joint_frame
+from worldloom.physics.joints.frames import angular_error, joint_coordinate, joint_frame
+from worldloom.physics.joints.passes import apply_impulse, joint_impulse, joint_pass
 from worldloom.physics.solver import RESTITUTION, WARM_START, WITH_BIAS
 
 

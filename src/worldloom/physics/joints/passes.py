@@ -8,7 +8,7 @@ Velocities are ``v_a, w_a, v_b, w_b``, linear and angular, in world axes. ``a_ma
 
 import worldloom as wl
 from worldloom.physics.bodies import DISTANCE, HINGE, SLIDER
-from worldloom.physics.joints import angular_rows, linear_rows
+from worldloom.physics.joints.frames import angular_rows, linear_rows
 
 SINGULAR = 1.0e-6  # share of the largest response below which a direction counts as locked
 

@@ -1,0 +1,1 @@
+"""Joints of two bodies: their frames, the passes that solve them and their systems."""
