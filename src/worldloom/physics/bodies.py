@@ -25,10 +25,10 @@ Response = wl.vec(10)  # lower triangle of a symmetric 4 x 4 matrix, by rows
 class Body(wl.Entity):
     """A rigid body. Derive the one kind of bodies of a world from it."""
 
-    position: wl.vec3  # centre of mass, m
-    rotation: wl.quat = (0.0, 0.0, 0.0, 1.0)  # body to world
-    velocity: wl.vec3  # m/s
-    spin: wl.vec3  # rad/s, world axes
+    position: wl.Finite(wl.vec3)  # centre of mass, m
+    rotation: wl.Finite(wl.quat) = (0.0, 0.0, 0.0, 1.0)  # body to world
+    velocity: wl.Finite(wl.vec3)  # m/s
+    spin: wl.Finite(wl.vec3)  # rad/s, world axes
     force: wl.vec3  # N, world axes; cleared after each step
     torque: wl.vec3  # N m, world axes; cleared after each step
     shape: int = BOX
@@ -102,6 +102,7 @@ class ContactState(wl.Components):
     tangents: Tangents  # N s, tangential, of the last substep
     peaks: wl.vec4  # N s, largest normal impulse of a substep
     impulse: float  # N s, normal, of all points in the whole step
+    last_impulse: float  # N s, the same of the previous step; 0 where there was no contact
 
     arms: Points  # derived in each substep; from the centre of B to the points, world axes
     gaps: wl.vec4  # derived; m, separations

@@ -70,7 +70,9 @@ def broad_phase_systems(World: type, Body: type) -> list[Any]:
             body.radius = bounding_radius(body.shape, body.size)
         body.inverse_mass = 0.0
         body.inverse_inertia = wl.mat33()
-        if body.motion == DYNAMIC:
+        if body.motion == DYNAMIC and not body.mass > 0.0:
+            world.fail("body {value} is dynamic and has no mass: give it a shape with a volume, or a mass", body.id)
+        elif body.motion == DYNAMIC:
             body.inverse_mass = 1.0 / body.mass
             factor = wl.diag(body.angular_factor)
             body.inverse_inertia = factor * wl.inverse(body.inertia) * factor

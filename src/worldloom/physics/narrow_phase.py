@@ -146,6 +146,7 @@ def narrow_phase_systems(World: type, Body: type, Contact: type) -> list[Any]:
                 )
             impulses = wl.vec4()
             tangents = Tangents()
+            last_impulse = 0.0
             for old in world.all(Contact):
                 if old.a == a.ref and old.b == b.ref and old.born < world.step:
                     for i in range(count):
@@ -161,6 +162,7 @@ def narrow_phase_systems(World: type, Body: type, Contact: type) -> list[Any]:
                             impulses[i] = old.impulses[match]
                             tangents[2 * i] = old.tangents[2 * match]
                             tangents[2 * i + 1] = old.tangents[2 * match + 1]
+                    last_impulse = old.impulse
                     old.despawn()
             world.spawn(
                 Contact,
@@ -181,6 +183,7 @@ def narrow_phase_systems(World: type, Body: type, Contact: type) -> list[Any]:
                 restitution=max(a.restitution, b.restitution),
                 impulses=impulses,
                 tangents=tangents,
+                last_impulse=last_impulse,
             )
 
     @wl.system

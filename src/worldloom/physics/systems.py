@@ -50,7 +50,7 @@ def systems(world: type, body: type) -> PhysicsSystems:
 
     detection = [*broad_phase_systems(world, body), *narrow_phase_systems(world, body, Contact)]
     solver = [*joint_systems(world, body, Joint), *solver_systems(world, body, Contact, Joint)]
-    queries = world_queries(world, body)
+    queries = world_queries(world, body, Contact)
     return PhysicsSystems(
         **vars(queries), step=[*detection, *solver], Contact=Contact, Joint=Joint, detection=detection
     )

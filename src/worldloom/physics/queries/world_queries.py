@@ -10,6 +10,7 @@ import worldloom as wl
 from worldloom.physics.clipping import Points, set_point
 from worldloom.physics.mass import bounding_radius
 from worldloom.physics.narrow_phase import core_radius
+from worldloom.physics.queries.contact_queries import contact_query
 from worldloom.physics.queries.rays import MISS, beyond_reach, clip_ray, ray_shape
 from worldloom.physics.queries.simplex import MAX_ITERATIONS, TOLERANCE, core_support, reduce_simplex
 from worldloom.physics.shapes import HULL, PLANE
@@ -26,6 +27,8 @@ class Queries:
         overlaps: (world, body, shape, size, position, rotation): whether a body overlaps a shape that is no body.
         overlap: (world, shape, size, position, rotation, ignore, mask): the first body that overlaps a shape, and how
             many do: (row, number), row -1 for none.
+        contact_point: (world, contact): the point where the bodies of a contact touch, world axes; the mean of its
+            points, weighted by their impulses.
     """
 
     ray_to: Any
@@ -33,11 +36,13 @@ class Queries:
     sees: Any
     overlaps: Any
     overlap: Any
+    contact_point: Any
 
 
-def world_queries(World: type, Body: type) -> Queries:
-    """The queries of a world class and the kind of its bodies."""
-    return Queries(*ray_queries(World, Body), *overlap_queries(World, Body))
+def world_queries(World: type, Body: type, Contact: type) -> Queries:
+    """The queries of a world class, the kind of its bodies and that of its contacts."""
+    point = contact_query(World, Body, Contact)
+    return Queries(*ray_queries(World, Body), *overlap_queries(World, Body), point)
 
 
 def ray_queries(World: type, Body: type) -> tuple[Any, ...]:
