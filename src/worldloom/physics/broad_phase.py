@@ -4,7 +4,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, STATIC, Pair
-from worldloom.physics.mass import bounding_radius, shape_inertia, shape_volume, world_inverse_inertia
+from worldloom.physics.mass import bounding_radius, scaled_inverse, shape_inertia, shape_volume, world_inverse_inertia
 from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE
 
 FAR = 1.0e30
@@ -68,6 +68,8 @@ def broad_phase_systems(World: type, Body: type) -> list[Any]:
             if wl.trace(body.inertia) == 0.0:
                 body.inertia = shape_inertia(body.shape, body.size, body.mass)
             body.radius = bounding_radius(body.shape, body.size)
+        if not wl.isfinite(body.rotation[0] + body.rotation[1] + body.rotation[2] + body.rotation[3]):
+            world.fail("the rotation of body {value} is not finite", body.id)  # a step would reset it to the identity
         body.inverse_mass = 0.0
         body.inverse_inertia = wl.mat33()
         if body.motion == DYNAMIC and not body.mass > 0.0:
@@ -75,7 +77,7 @@ def broad_phase_systems(World: type, Body: type) -> list[Any]:
         elif body.motion == DYNAMIC:
             body.inverse_mass = 1.0 / body.mass
             factor = wl.diag(body.angular_factor)
-            body.inverse_inertia = factor * wl.inverse(body.inertia) * factor
+            body.inverse_inertia = factor * scaled_inverse(body.inertia) * factor
         body.world_inverse_inertia = world_inverse_inertia(body.inverse_inertia, body.rotation)
         extents = half_extents(body.shape, body.size, body.radius, body.rotation)
         reach = world.margin

@@ -80,6 +80,13 @@ def bounding_radius(shape: int, size: wl.vec3) -> float:
 
 
 @wl.function
+def scaled_inverse(matrix: wl.mat33) -> wl.mat33:
+    """Inverse of a matrix with a positive trace, which is scaled so that its determinant is within range."""
+    scale = 1.0 / wl.trace(matrix)
+    return wl.inverse(matrix * scale) * scale
+
+
+@wl.function
 def world_inverse_inertia(inverse: wl.mat33, rotation: wl.quat) -> wl.mat33:
     """Inverse inertia in world axes."""
     axes = wl.quat_to_matrix(rotation)

@@ -9,6 +9,7 @@ Velocities are ``v_a, w_a, v_b, w_b``, linear and angular, in world axes. ``a_ma
 import worldloom as wl
 from worldloom.physics.bodies import DISTANCE, HINGE, SLIDER
 from worldloom.physics.joints.frames import angular_rows, linear_rows
+from worldloom.physics.mass import scaled_inverse
 
 SINGULAR = 1.0e-6  # share of the largest response below which a direction counts as locked
 
@@ -29,10 +30,12 @@ def apply_impulse(
     torque: wl.vec3,
 ):
     """Velocities after an impulse at the anchor and an angular impulse, world axes: (v_a, w_a, v_b, w_b)."""
-    v_a -= impulse * a_mass
-    w_a -= a_inverse * (wl.cross(a_arm, impulse) + torque)
-    v_b += impulse * b_mass
-    w_b += b_inverse * (wl.cross(b_arm, impulse) + torque)
+    if a_mass > 0.0:
+        v_a -= impulse * a_mass
+        w_a -= a_inverse * (wl.cross(a_arm, impulse) + torque)
+    if b_mass > 0.0:
+        v_b += impulse * b_mass
+        w_b += b_inverse * (wl.cross(b_arm, impulse) + torque)
     return v_a, w_a, v_b, w_b
 
 
@@ -68,9 +71,9 @@ def joint_response(
 
 @wl.function
 def select_rows(block: wl.mat33, rows: wl.vec3) -> wl.mat33:
-    """A diagonal block of K whose other rows and columns are those of the identity."""
+    """A diagonal block of K whose other rows and columns are those of a multiple of the identity."""
     selection = wl.diag(rows)
-    return selection * block * selection + wl.diag(wl.vec3(1.0, 1.0, 1.0) - rows)
+    return selection * block * selection + wl.diag((wl.vec3(1.0, 1.0, 1.0) - rows) * max(wl.trace(block), 1.0e-30))
 
 
 @wl.function
@@ -163,9 +166,10 @@ def joint_pass(
             angular_mask[i] = 0.0
     mixed = wl.diag(linear_mask) * full_mixed * wl.diag(angular_mask)
     firmness = wl.diag(angular_mask * (SINGULAR * largest))  # against directions in which neither body can turn
-    angular_inverse = wl.inverse(select_rows(full_angular, angular_mask) + firmness)
+    angular_inverse = scaled_inverse(select_rows(full_angular, angular_mask) + firmness)
+    rounding = wl.diag(linear_mask * (SINGULAR * wl.trace(full_linear)))  # of the difference below, for long arms
     schur = select_rows(full_linear, linear_mask) - mixed * angular_inverse * wl.transpose(mixed)
-    schur_inverse = wl.inverse(schur)
+    schur_inverse = scaled_inverse(schur + rounding)
 
     if kind in (HINGE, SLIDER, DISTANCE):
         cross_linear, cross_angular, response = wl.vec3(), wl.vec3(), full_linear[0, 0]
