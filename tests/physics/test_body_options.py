@@ -1,5 +1,7 @@
 """Kinds of motion, groups, locked axes, forces, contact rows and capacities."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from physics_scenes import FLOOR, SOLID, BodySpec, Thing, simulate
@@ -17,12 +19,31 @@ def steps(sim, count):
 
 
 def test_a_body_is_locked_and_released_while_its_world_runs():
-    sim = simulate([BOX.at(0.0, 0.0, 5.0)])
+    sim = simulate([replace(BOX.at(0.0, 0.0, 5.0), velocity=(1.0, 0.0, 0.0), spin=(0.0, 2.0, 0.0))])
+    steps(sim, 5)
+    before = sim[Thing].position.numpy()[0, 0].copy()
     sim[Thing].motion.numpy()[0, 0] = physics.STATIC
     bodies = steps(sim, 10)
-    assert bodies.position.numpy()[0, 0, 2] == 5.0
+    assert np.array_equal(bodies.position.numpy()[0, 0], before)
+    assert not bodies.velocity.numpy()[0, 0].any() and not bodies.spin.numpy()[0, 0].any()
     bodies.motion.numpy()[0, 0] = physics.DYNAMIC
-    assert steps(sim, 10).position.numpy()[0, 0, 2] < 4.6
+    steps(sim, 10)
+    assert bodies.velocity.numpy()[0, 0] == pytest.approx([0.0, 0.0, -9.8 / 3.0], rel=1e-4)
+    assert bodies.position.numpy()[0, 0, 2] < before[2] - 0.4
+
+
+def test_a_moving_body_becomes_kinematic_and_keeps_its_velocity():
+    sim = simulate([replace(BOX, velocity=(1.0, 0.0, 0.0))], gravity=np.zeros(3, np.float32))
+    sim[Thing].motion.numpy()[0, 0] = physics.KINEMATIC
+    sim.set_config("gravity", np.array([0.0, 0.0, -9.8], np.float32))
+    sim[Thing].force.numpy()[0, 0] = (0.0, 5000.0, 0.0)
+    assert steps(sim, 30).position.numpy()[0, 0] == pytest.approx([1.0, 0.0, 0.5], abs=1e-4)
+
+
+def test_a_locked_body_does_not_carry_others():
+    table = BodySpec(physics.BOX, (2.0, 2.0, 0.1), velocity=(0.5, 0.0, 0.0), motion=physics.STATIC, friction=1.0)
+    sim = simulate([table, BodySpec(physics.BOX, position=(0.0, 0.0, 0.6), friction=1.0)])
+    assert steps(sim, 30).position.numpy()[0, 1, 0] == pytest.approx(0.0, abs=1e-4)
 
 
 def test_a_kinematic_body_carries_others():
@@ -82,3 +103,10 @@ def test_more_pairs_than_the_capacity_are_a_named_fault():
     sim.reset()
     with pytest.raises(wl.CapacityError, match="Pair"):
         sim.step()
+
+
+def test_no_component_of_physics_is_hidden_by_an_attribute_of_its_table():
+    sim = simulate([FLOOR, BOX])
+    for kind in (Thing, SOLID.Contact, SOLID.Joint, physics.Pair):
+        table = sim[kind]
+        assert all(getattr(table, name) is table[name] for name in kind.fields if name in table.columns)

@@ -1,7 +1,7 @@
 """The interpreter and compiled code give the same bits."""
 
 import numpy as np
-from physics_scenes import FLOOR, BodySpec, Thing, axis_angle, simulate
+from physics_scenes import FLOOR, BodySpec, JointSpec, Thing, axis_angle, simulate
 
 from worldloom import physics
 
@@ -16,10 +16,18 @@ def test_the_interpreter_and_the_cpu_agree_bit_for_bit():
         BodySpec(physics.HULL, position=(0.8, -0.5, 0.6), hull=3),
         BodySpec(physics.SPHERE, (0.3, 0.0, 0.0), (-0.3, -0.7, 0.3), velocity=(1.0, 2.0, 0.0)),
     ]
+    joints = (
+        JointSpec(
+            physics.HINGE, 1, 2, (0.3, 0.2, 0.7), axis=(0.6, 0.0, 0.8), lower=-0.1, motor_speed=2.0, motor_force=9.0
+        ),
+        JointSpec(physics.SLIDER, 1, 3, (-0.6, 0.1, 0.3), axis=(0.0, 0.6, 0.8), upper=0.01),
+        JointSpec(physics.BALL, 2, 4, (0.3, -0.3, -0.4), (-0.2, 0.4, 0.3)),
+        JointSpec(physics.DISTANCE, 4, 5, lower=0.5, upper=1.1),
+    )
     columns = ("position", "rotation", "velocity", "spin")
     results = []
     for device in ("python", "cpu"):
-        sim = simulate(scene, device=device)
+        sim = simulate(scene, joints=joints, device=device)
         for _ in range(6):
             sim.step()
         results.append([sim[Thing][name].numpy()[:, : len(scene)].copy() for name in columns])

@@ -82,7 +82,10 @@ def broad_phase_systems(World: type, Body: type) -> list[Any]:
         extents = half_extents(body.shape, body.size, body.radius, body.rotation)
         reach = world.margin
         travel = wl.vec3(0.0, 0.0, 0.0)
-        if body.motion != STATIC:
+        if body.motion == STATIC:
+            body.velocity = wl.vec3(0.0, 0.0, 0.0)
+            body.spin = wl.vec3(0.0, 0.0, 0.0)
+        else:
             travel = body.velocity * world.dt
             reach += (wl.length(body.spin) * body.radius + wl.length(world.gravity) * world.dt) * world.dt
         extents += wl.vec3(reach, reach, reach)

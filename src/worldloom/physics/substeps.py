@@ -127,11 +127,15 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                         )  # fmt: skip
                         impulse += drag
                         moment += twist
+                        total = impulses[0] + impulses[1] + impulses[2] + impulses[3]
+                        if stage == RESTITUTION:
+                            before = contact.impulses
+                            contact.impulse += total - (before[0] + before[1] + before[2] + before[3])
+                        elif number == passes - 1:
+                            contact.peaks = wl.max(contact.peaks, impulses)
+                            contact.impulse += total
                         contact.impulses = impulses
                         contact.tangents = tangents
-                        if number == passes - 1:
-                            contact.peaks = wl.max(contact.peaks, impulses)
-                            contact.impulse += impulses[0] + impulses[1] + impulses[2] + impulses[3]
                     if a_mass > 0.0:
                         a.velocity -= impulse * a_mass
                         a.spin -= a_inverse * (moment + wl.cross(between, impulse))
