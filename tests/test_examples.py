@@ -84,6 +84,20 @@ PRINTED = {
     "native_launch": (r"^as in NumPy: True\nin the same graph as the systems: True\npython and cpu agree: True$"),
     "component_groups": r"boat: \[0\.5, 0\.0\]\nrocket: \[0\.0, 3\.5\] fuel 0\.5\nlamp: fuel 0\.0$",
     "references": r"leaders: \[-1, 0, 1, 2\]\nplaces: \[-3\.0, -1\.125, 0\.375, 1\.5\]$",
+    "falling_blocks": r"^heights: \[0\.\d+, .*\]\nhardest hits: \[[1-9]\d+\.0, .*\]$",
+    "physics_hinge": r"^opened by up to 1\.\d\d rad, 8 of 8 gates are closed after 8 s$",
+    "physics_rays": (
+        r"^after 0 s: 20\.0 m free ahead, target in sight: True\n(.*\n)"
+        r"after 2 s: 2\.9 m free ahead, target in sight: False\n(.*\n)after 4 s: 20\.0 .*: True$"
+    ),
+    "physics_contacts": (
+        r"^step \d+: pin \d at \(-?\d\.\d\d, [01]\.\d\d\) m, \d\.\d N s\n(.*\n)+"
+        r"hits in each world: \[[1-9](, [1-9]){7}\]$"
+    ),
+    "physics_vehicle": (
+        r"^straight on: \d+\.\d m forward, -?0\.[0-3] m aside\n"
+        r"more to the right wheels: -?\d\.\d m forward, [2-9]\.\d m aside$"
+    ),
     "pairs": (
         r"^pairs of balls that touch: at first [1-9]\d\d and at last \d{1,2}\n"
         r"what one of a pair gets the other gives: True\ngnats left: [1-9]\d\d of 1000$"
