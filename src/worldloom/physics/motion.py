@@ -3,19 +3,30 @@
 import worldloom as wl
 from worldloom.physics.mass import world_inverse_inertia
 
+SMALL_ANGLE_SQ = 0.01  # squared half angle below which series of 3 terms are exact in float32
+
+
+@wl.function
+def rotation_vector(half: wl.vec3) -> wl.quat:
+    """The rotation by the angle ``2 |half|`` about ``half``."""
+    square = wl.length_sq(half)
+    if square < SMALL_ANGLE_SQ:
+        sine = 1.0 - square * (1.0 / 6.0) + square * square * (1.0 / 120.0)
+        cosine = 1.0 - square * 0.5 + square * square * (1.0 / 24.0)
+        return wl.quat(half.x * sine, half.y * sine, half.z * sine, cosine)
+    angle = wl.sqrt(square)
+    return wl.quat_from_axis_angle(half / angle, 2.0 * angle)
+
 
 @wl.function
 def turned(rotation: wl.quat, spin: wl.vec3, h: float) -> wl.quat:
     """A rotation after the time ``h`` at a constant spin in world axes."""
-    speed = wl.length(spin)
-    if speed * h < 1e-9:
-        return rotation
-    return wl.normalize(wl.quat_from_axis_angle(spin / speed, speed * h) * rotation)
+    return wl.normalize(rotation_vector(spin * (0.5 * h)) * rotation)
 
 
 @wl.function
 def integrate_rotation(rotation: wl.quat, spin: wl.vec3, inertia: wl.mat33, inverse: wl.mat33, h: float):
-    """Free rotation by the midpoint rule with constant angular momentum: (rotation, spin).
+    """Free rotation by the midpoint rule with constant angular momentum: (rotation, spin, world inverse inertia).
 
     Args:
         rotation: body to world.
@@ -25,7 +36,8 @@ def integrate_rotation(rotation: wl.quat, spin: wl.vec3, inertia: wl.mat33, inve
         h: time, s.
     """
     momentum = wl.quat_rotate(rotation, inertia * wl.quat_rotate_inv(rotation, spin))
-    halfway = turned(rotation, spin, 0.5 * h)
-    spin = world_inverse_inertia(inverse, halfway) * momentum
+    halfway = rotation_vector(spin * (0.25 * h)) * rotation
+    spin = wl.quat_rotate(halfway, inverse * wl.quat_rotate_inv(halfway, momentum))
     rotation = turned(rotation, spin, h)
-    return rotation, world_inverse_inertia(inverse, rotation) * momentum
+    world_inverse = world_inverse_inertia(inverse, rotation)
+    return rotation, world_inverse * momentum, world_inverse

@@ -121,7 +121,8 @@ def solve_normals(
 ) -> wl.vec4:
     """Normal impulses x >= 0 of a manifold by projected Gauss-Seidel.
 
-    Point i takes ``x_i = max(c_i + d_i x_i - f_i (sum of K_ij x_j over j != i), 0)``; f_i is its stiffness over K_ii.
+    Point i takes ``x_i = max(c_i + d_i x_i - sum of k_ij x_j over j != i, 0)``, where k_ij is K_ij times its stiffness
+    over K_ii. The latest impulse is subtracted last, which keeps the chain of dependent operations short.
 
     Args:
         matrix: K; normal velocities change by K times the change of x.
@@ -131,32 +132,34 @@ def solve_normals(
         relief: share of its impulse that a soft point gives back in each sweep.
         impulses: accumulated so far.
     """
-    f = wl.vec4(stiffness[0] / matrix[0], stiffness[1] / matrix[2], stiffness[2] / matrix[5], stiffness[3] / matrix[9])
-    k10, k20, k30 = matrix[1], matrix[3], matrix[6]
-    k21, k31, k32 = matrix[4], matrix[7], matrix[8]
+    f0, f1 = stiffness[0] / matrix[0], stiffness[1] / matrix[2]
+    f2, f3 = stiffness[2] / matrix[5], stiffness[3] / matrix[9]
+    k01, k02, k03 = f0 * matrix[1], f0 * matrix[3], f0 * matrix[6]
+    k10, k12, k13 = f1 * matrix[1], f1 * matrix[4], f1 * matrix[7]
+    k20, k21, k23 = f2 * matrix[3], f2 * matrix[4], f2 * matrix[8]
+    k30, k31, k32 = f3 * matrix[6], f3 * matrix[7], f3 * matrix[8]
     d0, d1 = 1.0 - relief[0] - stiffness[0], 1.0 - relief[1] - stiffness[1]
     d2, d3 = 1.0 - relief[2] - stiffness[2], 1.0 - relief[3] - stiffness[3]
     x0, x1, x2, x3 = impulses[0], impulses[1], impulses[2], impulses[3]
-    c0 = f[0] * (targets[0] - speeds[0] + k10 * x1 + k20 * x2 + k30 * x3) + stiffness[0] * x0
-    c1 = f[1] * (targets[1] - speeds[1] + k10 * x0 + k21 * x2 + k31 * x3) + stiffness[1] * x1
-    c2 = f[2] * (targets[2] - speeds[2] + k20 * x0 + k21 * x1 + k32 * x3) + stiffness[2] * x2
-    c3 = f[3] * (targets[3] - speeds[3] + k30 * x0 + k31 * x1 + k32 * x2) + stiffness[3] * x3
+    c0 = f0 * (targets[0] - speeds[0]) + stiffness[0] * x0 + k01 * x1 + k02 * x2 + k03 * x3
+    c1 = f1 * (targets[1] - speeds[1]) + k10 * x0 + stiffness[1] * x1 + k12 * x2 + k13 * x3
+    c2 = f2 * (targets[2] - speeds[2]) + k20 * x0 + k21 * x1 + stiffness[2] * x2 + k23 * x3
+    c3 = f3 * (targets[3] - speeds[3]) + k30 * x0 + k31 * x1 + k32 * x2 + stiffness[3] * x3
     for _ in range(INNER_SWEEPS):
-        x0 = max(c0 + d0 * x0 - f[0] * (k30 * x3 + k20 * x2 + k10 * x1), 0.0)
-        x1 = max(c1 + d1 * x1 - f[1] * (k31 * x3 + k21 * x2 + k10 * x0), 0.0)
-        x2 = max(c2 + d2 * x2 - f[2] * (k32 * x3 + k20 * x0 + k21 * x1), 0.0)
-        x3 = max(c3 + d3 * x3 - f[3] * (k30 * x0 + k31 * x1 + k32 * x2), 0.0)
+        x0 = max(c0 + d0 * x0 - k01 * x1 - k02 * x2 - k03 * x3, 0.0)
+        x1 = max(c1 + d1 * x1 - k12 * x2 - k13 * x3 - k10 * x0, 0.0)
+        x2 = max(c2 + d2 * x2 - k23 * x3 - k20 * x0 - k21 * x1, 0.0)
+        x3 = max(c3 + d3 * x3 - k30 * x0 - k31 * x1 - k32 * x2, 0.0)
     return wl.vec4(x0, x1, x2, x3)
 
 
 @wl.function
-def clamp_to_disc(x: float, y: float, radius: float):
+def clamp_to_disc(point: wl.vec2, radius: float) -> wl.vec2:
     """The nearest point within a disc about the origin."""
-    length_sq = x * x + y * y
+    length_sq = wl.length_sq(point)
     if length_sq > radius * radius:
-        scale = radius / wl.sqrt(length_sq)
-        return x * scale, y * scale
-    return x, y
+        return point * (radius / wl.sqrt(length_sq))
+    return point
 
 
 @wl.function

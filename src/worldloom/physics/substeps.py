@@ -4,9 +4,8 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, STATIC
-from worldloom.physics.contact_passes import friction_pass, normal_pass, warm_start
+from worldloom.physics.contact_passes import friction_pass, normal_pass, turn, warm_start
 from worldloom.physics.joints.systems import joint_function
-from worldloom.physics.mass import world_inverse_inertia
 from worldloom.physics.motion import integrate_rotation, turned
 from worldloom.physics.solver import (
     RESTITUTION,
@@ -57,10 +56,9 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                         if body.motion != STATIC:
                             body.position += body.velocity * h
                             if body.motion == DYNAMIC:
-                                body.rotation, body.spin = integrate_rotation(
+                                body.rotation, body.spin, body.world_inverse_inertia = integrate_rotation(
                                     body.rotation, body.spin, body.inertia, body.inverse_inertia, h
                                 )
-                                body.world_inverse_inertia = world_inverse_inertia(body.inverse_inertia, body.rotation)
                             else:
                                 body.rotation = turned(body.rotation, body.spin, h)
                 for joint in world.all(Joint):
@@ -89,8 +87,10 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                             )
                     arms = contact.arms
                     impulses, tangents = contact.impulses, contact.tangents
+                    w_a, w_b = a.spin, b.spin
                     if stage == WARM_START:
                         impulse, moment = warm_start(normal, arms, impulses, tangents)
+                        w_a, w_b = turn(w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, impulse, moment)
                     else:
                         targets, stiffness, relief = contact_aims(
                             contact.gaps,
@@ -113,20 +113,17 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                                 bounce(peaks[2], approach[2], world.bounce_speed),
                                 bounce(peaks[3], approach[3], world.bounce_speed),
                             )
-                        slip = b.velocity - a.velocity - wl.cross(a.spin, between)
-                        turn = b.spin - a.spin
-                        impulse, moment, impulses = normal_pass(
-                            slip, turn, arms, normal, contact.response, targets, stiffness, relief, impulses
-                        )
-                        a_turn = a_inverse * (moment + wl.cross(between, impulse))
-                        slip += impulse * (a_mass + b_mass) + wl.cross(a_turn, between)
-                        turn += a_turn + b_inverse * moment
-                        drag, twist, tangents = friction_pass(
-                            slip, turn, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal, count,
+                        v = b.velocity - a.velocity
+                        impulse, w_a, w_b, impulses = normal_pass(
+                            v, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal,
+                            contact.response, targets, stiffness, relief, impulses,
+                        )  # fmt: skip
+                        v += impulse * (a_mass + b_mass)
+                        drag, w_a, w_b, tangents = friction_pass(
+                            v, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal, count,
                             contact.friction, contact.slip_rates, impulses, tangents,
                         )  # fmt: skip
                         impulse += drag
-                        moment += twist
                         total = impulses[0] + impulses[1] + impulses[2] + impulses[3]
                         if stage == RESTITUTION:
                             before = contact.impulses
@@ -138,10 +135,10 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                         contact.tangents = tangents
                     if a_mass > 0.0:
                         a.velocity -= impulse * a_mass
-                        a.spin -= a_inverse * (moment + wl.cross(between, impulse))
+                        a.spin = w_a
                     if b_mass > 0.0:
                         b.velocity += impulse * b_mass
-                        b.spin += b_inverse * moment
+                        b.spin = w_b
         for body in world.all(Body):
             body.force = wl.vec3(0.0, 0.0, 0.0)
             body.torque = wl.vec3(0.0, 0.0, 0.0)
