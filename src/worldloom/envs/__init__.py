@@ -22,6 +22,7 @@ MODULES = {
     "Catch-v0": "catch",
     "CliffWalking-v1": "cliff_walking",
     "CliffWalkingSlippery-v1": "cliff_walking",
+    "EscapeRoom-v0": "escape_room.world",
     "FrozenLake-v1": "frozen_lake",
     "FrozenLake8x8-v1": "frozen_lake",
     "FlagrunHarder-v0": "locomotion.flagrun",
