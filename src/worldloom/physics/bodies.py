@@ -48,6 +48,7 @@ class Body(wl.Entity):
     inverse_inertia: wl.mat33  # derived; body frame
     world_inverse_inertia: wl.mat33  # derived; world axes
     radius: float  # derived; bounding sphere, m
+    forced_travel: float  # derived; m, by which force and torque may move its surface in this step
     lower: wl.vec3  # derived; bounding box of this step
     upper: wl.vec3  # derived
 

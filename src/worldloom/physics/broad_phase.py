@@ -82,6 +82,12 @@ def broad_phase_systems(World: type, Body: type) -> list[Any]:
         extents = half_extents(body.shape, body.size, body.radius, body.rotation)
         reach = world.margin
         travel = wl.vec3(0.0, 0.0, 0.0)
+        body.forced_travel = 0.0
+        if body.motion == DYNAMIC:
+            acceleration = wl.length(body.force) * body.inverse_mass
+            acceleration += wl.length(body.world_inverse_inertia * body.torque) * body.radius
+            body.forced_travel = 0.5 * (1.0 + 1.0 / float(world.substeps)) * acceleration * world.dt * world.dt
+            reach += body.forced_travel
         if body.motion == STATIC:
             body.velocity = wl.vec3(0.0, 0.0, 0.0)
             body.spin = wl.vec3(0.0, 0.0, 0.0)

@@ -70,6 +70,7 @@ def narrow_phase_systems(World: type, Body: type, Contact: type) -> list[Any]:
         offset = b.position - a.position
         turning = wl.length(a.spin) * a.radius + wl.length(b.spin) * b.radius
         margin = world.margin + world.dt * (wl.length(b.velocity - a.velocity) + turning)
+        margin += a.forced_travel + b.forced_travel
         normal = wl.vec3(0.0, 0.0, 1.0)
         points = Points()
         separations = wl.vec4()
