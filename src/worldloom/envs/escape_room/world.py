@@ -18,6 +18,7 @@ from worldloom.envs.escape_room.entities import (
 from worldloom.envs.escape_room.levels import RESET
 from worldloom.envs.escape_room.lidar import cast_lidar
 from worldloom.envs.escape_room.observations import observe
+from worldloom.envs.escape_room.rendering import draw
 from worldloom.envs.escape_room.rules import (
     end_episode,
     move,
@@ -52,6 +53,8 @@ ESCAPE_ROOM = wl.register(
         end_episode,
     ],
     observe=[observe, cast_lidar],
+    render=draw,
+    frames_per_second=25,
     doc="EscapeRoom: two agents press buttons and move cubes to leave three rooms together.",
     limits={name: (RANDOM_ROOM, NUM_ROOM_KINDS - 1) for name in ("first_room", "second_room", "third_room")},
 )
