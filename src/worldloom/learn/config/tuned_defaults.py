@@ -12,6 +12,7 @@ from worldloom.core.base.device import resolve
 from worldloom.core.model.families import family_of
 from worldloom.envs import training_defaults
 from worldloom.envs.covid import training_defaults as covid_defaults
+from worldloom.envs.escape_room import training_defaults as escape_room_defaults
 from worldloom.envs.hanabi import training_defaults as hanabi_defaults
 from worldloom.envs.hanabi.family import HanabiFamily
 from worldloom.envs.locomotion import training_defaults as locomotion_defaults
@@ -29,6 +30,7 @@ TUNED_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **mujoco_defaults.TRAINING_DEFAULTS,
     **hanabi_defaults.TRAINING_DEFAULTS,
     **overcooked_defaults.TRAINING_DEFAULTS,
+    **escape_room_defaults.TRAINING_DEFAULTS,
 }
 """Settings that differ from the algorithm's defaults, by world and algorithm; ``policy.*`` for the network."""
 
@@ -38,6 +40,7 @@ GPU_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **mujoco_defaults.GPU_TRAINING_DEFAULTS,
     **hanabi_defaults.GPU_TRAINING_DEFAULTS,
     **overcooked_defaults.GPU_TRAINING_DEFAULTS,
+    **escape_room_defaults.GPU_TRAINING_DEFAULTS,
 }
 """Further settings for a training on a GPU."""
 
