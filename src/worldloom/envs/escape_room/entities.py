@@ -52,7 +52,6 @@ class Level(physics.World):
     first_room: wl.Config = DOUBLE_BUTTON  # kind of the room; RANDOM_ROOM draws one for every episode
     second_room: wl.Config = CUBE_BLOCKING
     third_room: wl.Config = CUBE_BUTTONS
-    episode_length: wl.Config = 200  # steps
     room_length: wl.Config = 40.0 / 3.0
     width: wl.Config = 20.0  # of the rooms
     wall_thickness: wl.Config = 1.0
@@ -111,15 +110,17 @@ class Button(wl.Entity):
     is_pressed: bool
 
 
+SOLID = physics.systems(Level, Body)
+
+
 class Agent(wl.Entity):
     """A player; its body is row ``FIRST_AGENT + id`` of the table of bodies."""
 
     act: wl.Action(wl.MultiDiscrete(4, 8, 5, 2))  # amount of force, its direction, turn, grab or release
     max_y: float  # progress so far
+    hold: wl.Ref(SOLID.Joint)  # to the body that it grabbed
+    is_grabbing: bool
     sight: wl.Observation(NUM_OBSERVED, finite=True)
     reward: wl.Reward
     rooms_passed: wl.Info(float)  # rooms that both agents have left by their doors
     escaped: wl.Info(float)  # 1 if both have left all rooms, else 0
-
-
-SOLID = physics.systems(Level, Body)

@@ -62,6 +62,25 @@ def ray_turned_box(start: wl.vec3, direction: wl.vec3, half: wl.vec3, rotation: 
     return ray_box(wl.quat_rotate_inv(rotation, start), wl.quat_rotate_inv(rotation, direction), half)
 
 
+@wl.function
+def nearest_box(world: Level, eye: wl.vec3, direction: wl.vec3, reach: float, own: int):
+    """Row of the nearest body that a horizontal ray hits, -1 for none, and the distance; row ``own`` is left out."""
+    row = -1
+    nearest = reach
+    for body in world.all(Body):
+        if body.type != NONE and body.id != own:
+            distance = NO_HIT
+            start = eye - body.position
+            if body.type == CUBE or body.type == AGENT:
+                distance = ray_turned_box(start, direction, body.size, body.rotation)
+            else:
+                distance = ray_box(start, direction, body.size)
+            if distance < nearest:
+                nearest = distance
+                row = body.id
+    return row, nearest
+
+
 @wl.system(threads=32)
 def cast_lidar(agent: Agent, world: Level):
     own = world.at(Body, FIRST_AGENT + agent.id)
@@ -70,18 +89,7 @@ def cast_lidar(agent: Agent, world: Level):
     for ray in wl.share(LIDAR_RAYS):
         angle = 2.0 * math.pi * float(ray) / float(LIDAR_RAYS)  # counter-clockwise from forward
         direction = wl.quat_rotate(own.rotation, wl.vec3(-wl.sin(angle), wl.cos(angle), 0.0))
-        nearest = world.lidar_range
-        type = NONE
-        for body in world.all(Body):
-            if body.type != NONE and body.id != own.id:
-                distance = NO_HIT
-                start = eye - body.position
-                if body.type == CUBE or body.type == AGENT:
-                    distance = ray_turned_box(start, direction, body.size, body.rotation)
-                else:
-                    distance = ray_box(start, direction, body.size)
-                if distance < nearest:
-                    nearest = distance
-                    type = body.type
-        agent.sight[LIDAR_DEPTH + ray] = nearest * scale if type != NONE else 0.0
+        row, distance = nearest_box(world, eye, direction, world.lidar_range, FIRST_AGENT + agent.id)
+        type = world.at(Body, row).type if row >= 0 else NONE
+        agent.sight[LIDAR_DEPTH + ray] = distance * scale if row >= 0 else 0.0
         agent.sight[LIDAR_TYPE + ray] = float(type) / float(NUM_TYPES)

@@ -58,13 +58,13 @@ def observe(agent: Agent, world: Level):
     agent.sight[SELF + 4] = (position.z - body.size.z) * scale
     agent.sight[SELF + 5] = agent.max_y * scale
     agent.sight[SELF + 6] = yaw_of(rotation) / math.pi
-    agent.sight[SELF + 7] = 0.0
+    agent.sight[SELF + 7] = 1.0 if agent.is_grabbing else 0.0
 
     partner = world.at(Body, FIRST_AGENT + NUM_AGENTS - 1 - agent.id)
     distance, angle = polar_coordinates(rotation, partner.position - position)
     agent.sight[PARTNER] = distance * scale
     agent.sight[PARTNER + 1] = angle
-    agent.sight[PARTNER + 2] = 0.0
+    agent.sight[PARTNER + 2] = 1.0 if world.at(Agent, NUM_AGENTS - 1 - agent.id).is_grabbing else 0.0
 
     for i in range(MAX_ROOM_ENTITIES):
         distance, angle, type = 0.0, 1.0, 0
@@ -87,5 +87,5 @@ def observe(agent: Agent, world: Level):
     agent.sight[ROOM_DOOR + 1] = angle
     agent.sight[ROOM_DOOR + 2] = 1.0 if room.is_open else 0.0
 
-    agent.sight[STEPS_LEFT] = 1.0 - float(world.step) / float(max(world.episode_length, 1))
+    agent.sight[STEPS_LEFT] = 1.0 - float(world.step) / float(max(world.max_steps, 1))
     agent.sight[AGENT_ID] = float(agent.id) / float(NUM_AGENTS - 1)

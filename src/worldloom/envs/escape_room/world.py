@@ -15,6 +15,7 @@ from worldloom.envs.escape_room.entities import (
     Level,
     Room,
 )
+from worldloom.envs.escape_room.grab import grab
 from worldloom.envs.escape_room.levels import RESET
 from worldloom.envs.escape_room.lidar import cast_lidar
 from worldloom.envs.escape_room.observations import observe
@@ -38,12 +39,13 @@ ESCAPE_ROOM = wl.register(
         Body: NUM_BODIES,
         Room: NUM_ROOMS,
         Button: NUM_BUTTONS * NUM_ROOMS,
-        **SOLID.entities(pairs=40, contacts=40),
+        **SOLID.entities(pairs=40, contacts=40, joints=NUM_AGENTS),
     },
     reset=RESET,
     step=[
         move,
         slide_door,
+        grab,
         *SOLID.step,
         stop_agent,
         press,
@@ -55,6 +57,7 @@ ESCAPE_ROOM = wl.register(
     observe=[observe, cast_lidar],
     render=draw,
     frames_per_second=25,
+    max_steps=200,
     doc="EscapeRoom: two agents press buttons and move cubes to leave three rooms together.",
     limits={name: (RANDOM_ROOM, NUM_ROOM_KINDS - 1) for name in ("first_room", "second_room", "third_room")},
 )
