@@ -102,14 +102,16 @@ def place_agent(body: Body, world: Level):
     if number < 0 or body.id >= FIRST_BORDER:
         return
     half = world.agent_half
-    reach = 0.25 * world.width - 1.25 * half
-    x = world.random(-reach, reach)
-    y = world.random(1.1 * half, world.spawn_depth)
+    yaw = world.random(-world.spawn_yaw, world.spawn_yaw)
+    extent = half * (abs(wl.cos(yaw)) + abs(wl.sin(yaw)))  # of the turned box, which may not reach into walls
+    spread = 0.25 * world.width - 1.25 * half
     side = 1.0 if number == 0 else -1.0
+    x = world.random(-spread, spread) + side * 0.25 * world.width
+    y = world.random(1.1 * half, world.spawn_depth)
     body.type = AGENT
     body.motion = physics.DYNAMIC
-    body.position = wl.vec3(x + side * 0.25 * world.width, y, half)
-    body.rotation = wl.quat_from_axis_angle(wl.vec3(0.0, 0.0, 1.0), world.random(-world.spawn_yaw, world.spawn_yaw))
+    body.position = wl.vec3(wl.clamp(x, extent - 0.5 * world.width, 0.5 * world.width - extent), max(y, extent), half)
+    body.rotation = wl.quat_from_axis_angle(wl.vec3(0.0, 0.0, 1.0), yaw)
     body.size = wl.vec3(half, half, half)
     body.mass = world.agent_mass
     body.friction = world.agent_friction

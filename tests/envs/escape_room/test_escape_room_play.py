@@ -1,0 +1,33 @@
+"""Escape Room can be won: a scripted pair opens the doors of every kind of room and leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scripted_pair import play
+
+import worldloom as wl
+from worldloom.envs.escape_room.entities import CUBE_BLOCKING, CUBE_BUTTONS, DOUBLE_BUTTON, SINGLE_BUTTON
+
+WORLDS = 12
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"), [(SINGLE_BUTTON, 12), (DOUBLE_BUTTON, 12), (CUBE_BLOCKING, 9), (CUBE_BUTTONS, 4)]
+)
+def test_a_scripted_pair_leaves_every_kind_of_room(kind: int, least: int) -> None:
+    """Cubes that lie against each other or against walls are beyond the script in some levels."""
+    sim = wl.Simulation("EscapeRoom-v0", num_worlds=WORLDS, device="cpu", seed=kind)
+    sim.set_config("first_room", kind)
+    sim.set_config("max_steps", 300)
+    sim.reset()
+    assert (play(sim, 299) >= 1).sum() >= least
+    assert sim.errors() == []
+
+
+def test_the_three_rooms_can_be_left_within_an_episode() -> None:
+    sim = wl.Simulation("EscapeRoom-v0", num_worlds=2 * WORLDS, device="cpu", seed=5)
+    passed = play(sim, 199)
+    assert (passed >= 1).all() and passed.max() == 3
+    escaped = sim["Agent"].escaped.numpy()
+    assert (escaped == (passed == 3)[:, None]).all() and np.isin(escaped, (0.0, 1.0)).all()
