@@ -6,27 +6,38 @@ import numpy as np
 
 import worldloom as wl
 from worldloom.envs.escape_room.entities import FIRST_AGENT, FIRST_CUBE, NUM_BUTTONS
+from worldloom.envs.escape_room.world import ESCAPE_ROOM
 
 NOTHING = (0, 0, 2, 0)
 LENGTH = 40.0 / 3.0
 
 
+STILL = wl.register(
+    "EscapeRoomStill-v0",
+    world=ESCAPE_ROOM.world,
+    entities=ESCAPE_ROOM.entities,
+    reset=ESCAPE_ROOM.reset,
+    observe=ESCAPE_ROOM.observe,
+    doc="EscapeRoomStill: a step observes and changes nothing.",
+)
+
+
 @functools.cache
-def simulation(worlds: int) -> wl.Simulation:
-    """One simulation per number of worlds for all tests: to create one takes longer than most tests."""
-    return wl.Simulation("EscapeRoom-v0", num_worlds=worlds, device="cpu", seed=1)
+def simulation(id: str, worlds: int) -> wl.Simulation:
+    """One simulation for all tests: to create one takes longer than most tests."""
+    return wl.Simulation(id, num_worlds=worlds, device="cpu", seed=1)
 
 
-CHANGED: dict[int, dict[str, object]] = {}
-"""Configuration before the changes of an earlier test, by the number of worlds."""
+CHANGED: dict[wl.Simulation, dict[str, object]] = {}
+"""Configuration before the changes of an earlier test."""
 
 
-def level(worlds: int = 1, **config: float) -> wl.Simulation:
+def level(worlds: int = 1, id: str = "EscapeRoom-v0", **config: float) -> wl.Simulation:
     """A simulation with a configuration; agents stand upright and face the doors at x = 4 and x = -4, y = 5."""
-    sim = simulation(worlds)
-    for name, value in CHANGED.pop(worlds, {}).items():
+    sim = simulation(id, worlds)
+    for name, value in CHANGED.pop(sim, {}).items():
         sim.set_config(name, value)
-    CHANGED[worlds] = {name: sim.get_config(name) for name in config}
+    CHANGED[sim] = {name: sim.get_config(name) for name in config}
     for name, value in config.items():
         sim.set_config(name, value)
     sim.reset(seeds=1)
