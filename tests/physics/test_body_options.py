@@ -110,6 +110,8 @@ def test_no_component_of_physics_is_hidden_by_an_attribute_of_its_table():
     for kind in (Thing, SOLID.Contact, SOLID.Joint, physics.Pair):
         table = sim[kind]
         assert all(getattr(table, name) is table[name] for name in kind.fields if name in table.columns)
+
+
 def test_a_force_does_not_push_a_body_at_rest_into_a_wall() -> None:
     """1,000 N on 1 kg move it by 0.69 m in a step, more than any margin of bodies at rest."""
     wall = BodySpec(size=(0.5, 2.0, 2.0), position=(2.0, 0.0, 0.0), motion=physics.STATIC)
