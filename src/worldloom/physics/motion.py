@@ -7,7 +7,7 @@ SMALL_ANGLE_SQ = 0.01  # squared half angle below which series of 3 terms are ex
 
 
 @wl.function
-def rotation_vector(half: wl.vec3) -> wl.quat:
+def small_rotation(half: wl.vec3) -> wl.quat:
     """The rotation by the angle ``2 |half|`` about ``half``."""
     square = wl.length_sq(half)
     if square < SMALL_ANGLE_SQ:
@@ -21,7 +21,7 @@ def rotation_vector(half: wl.vec3) -> wl.quat:
 @wl.function
 def turned(rotation: wl.quat, spin: wl.vec3, h: float) -> wl.quat:
     """A rotation after the time ``h`` at a constant spin in world axes."""
-    return wl.normalize(rotation_vector(spin * (0.5 * h)) * rotation)
+    return wl.normalize(small_rotation(spin * (0.5 * h)) * rotation)
 
 
 @wl.function
@@ -36,7 +36,7 @@ def integrate_rotation(rotation: wl.quat, spin: wl.vec3, inertia: wl.mat33, inve
         h: time, s.
     """
     momentum = wl.quat_rotate(rotation, inertia * wl.quat_rotate_inv(rotation, spin))
-    halfway = rotation_vector(spin * (0.25 * h)) * rotation
+    halfway = small_rotation(spin * (0.25 * h)) * rotation
     spin = wl.quat_rotate(halfway, inverse * wl.quat_rotate_inv(halfway, momentum))
     rotation = turned(rotation, spin, h)
     world_inverse = world_inverse_inertia(inverse, rotation)

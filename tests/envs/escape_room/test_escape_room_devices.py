@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+from thorough import THOROUGH
 
 import worldloom as wl
 from worldloom.core.measure.random_actions import random_actions
 from worldloom.core.tools.compare import Comparison
 from worldloom.envs.escape_room.entities import RANDOM_ROOM
 
+STEPS = 40 if THOROUGH else 15
+
 
 def test_plain_python_and_compiled_code_agree() -> None:
     comparison = Comparison("EscapeRoom-v0", ["python", "cpu"], 2, seed=11)
     for sim in comparison.simulations:
         sim.set_config("third_room", RANDOM_ROOM)
-        sim.set_config("max_steps", 25)
+        sim.set_config("max_steps", STEPS // 2)
     try:
-        assert comparison.run(40) is None
+        assert comparison.run(STEPS) is None
         assert [sim.errors() for sim in comparison.simulations] == [[], []]
     finally:
         for sim in comparison.simulations:
