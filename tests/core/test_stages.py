@@ -115,6 +115,22 @@ def test_rows_that_threads_share_are_joined_with_enough_others(bees: int, kernel
     assert [spec.threads for spec in kernels(definition)] == kernel_threads
 
 
+@wl.system(separate=True)
+def count_courts(world: Hive):
+    for bee in world.all(Bee):
+        for queen in world.all(Queen):
+            queen.court += bee.height
+
+
+def test_a_separate_system_has_a_kernel_with_its_own_threads() -> None:
+    definition = wl.Definition(
+        "Hive-separate-test", Hive, {Bee: 20, Queen: 2}, step=(fly, count_courts, praise), observe=(look,)
+    )
+    (alone,) = [spec for spec in kernels(definition) if "count_courts" in spec.labels]
+    assert (alone.rows, alone.stages) == (1, ())
+    assert any(len(spec.stages) > 1 for spec in kernels(definition))
+
+
 def test_nothing_is_joined_where_nothing_is_fused() -> None:
     assert not any(spec.stages for spec in kernels(hive(5, 2), fuse=False))
 

@@ -35,7 +35,7 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
     """Systems over worlds, in order."""
     solve_joint = joint_function(World, Body, Joint)
 
-    @wl.system
+    @wl.system(separate=True)
     def solve(world: World):
         h = world.dt / float(world.substeps)
         push_rate, soft_mass, soft_relief = softness(min(world.contact_frequency, 0.25 / h), world.contact_damping, h)

@@ -41,16 +41,20 @@ class System(SystemFunction):
         owner: What it runs over: a kind of entity, a query, or a world class; the first kind of a pair.
         pair: The two kinds of entity of a system over pairs.
         threads: Threads per entity on CUDA.
+        separate: Whether it is never a stage of a joined kernel on CUDA.
         auto_threads: Whether the engine chose ``threads`` from the shared loops.
         access: Its reads and writes.
         draws: Whether it draws random numbers.
     """
 
-    def __init__(self, source: Source, engine: bool = False, threads: int | Literal["auto"] = 1) -> None:
+    def __init__(
+        self, source: Source, engine: bool = False, threads: int | Literal["auto"] = 1, separate: bool = False
+    ) -> None:
         source = expand_calls(source)
         super().__init__(source)
         self.engine, self.auto_threads = engine, threads == "auto"
         self.threads = 1 if isinstance(threads, str) else threads
+        self.separate = separate
         self.place = f"system '{self.name}', {Path(source.file).name}"
         self.entity_parameter: str | None = None
         self.partner_parameter: str | None = None
@@ -245,29 +249,36 @@ def system(rule: Callable[..., None]) -> System: ...
 
 
 @overload
-def system(*, threads: int | Literal["auto"]) -> Callable[[Callable[..., None]], System]: ...
+def system(
+    *, threads: int | Literal["auto"] | None = None, separate: bool = False
+) -> Callable[[Callable[..., None]], System]: ...
 
 
 def system(
-    rule: Callable[..., None] | None = None, *, threads: int | Literal["auto"] | None = None
+    rule: Callable[..., None] | None = None,
+    *,
+    threads: int | Literal["auto"] | None = None,
+    separate: bool = False,
 ) -> System | Callable[[Callable[..., None]], System]:
     """Make a function a system: a rule that runs once per entity, per pair of entities or per world.
 
     Written ``@wl.system``. ``@wl.system(threads=32)`` runs several threads per entity, which divide the iterations of
     loops over :func:`~worldloom.core.frontend.shared_loop.share`. With ``threads="auto"`` the engine chooses one
-    thread or a warp.
+    thread or a warp. ``@wl.system(separate=True)`` keeps a long system over the world out of kernels with many threads
+    per world, in which all but one would wait for it.
     """
-    if threads is None:
+    if threads is None and not separate:
         return _make_system(_require_function(rule, "system"), 1)
+    threads = 1 if threads is None else threads
     if isinstance(threads, bool) or threads not in (*THREADS, "auto"):
         known = ", ".join(map(str, THREADS))
         raise misuse(f"an entity cannot have threads={threads!r}", f"give one of {known}, or 'auto'")
-    return functools.partial(_make_system, threads=threads)
+    return functools.partial(_make_system, threads=threads, separate=separate)
 
 
-def _make_system(rule: Callable[..., None], threads: int | Literal["auto"]) -> System:
+def _make_system(rule: Callable[..., None], threads: int | Literal["auto"], separate: bool = False) -> System:
     try:
-        return System(read(rule), threads=threads)
+        return System(read(rule), threads=threads, separate=separate)
     except DefinitionError as error:  # frames of the engine do not help the user
         raise error.with_traceback(None) from None
 

@@ -120,7 +120,7 @@ class Agent(wl.Entity):
     max_y: float  # progress so far
     hold: wl.Ref(SOLID.Joint)  # to the body that it grabbed
     is_grabbing: bool
-    sight: wl.Observation(NUM_OBSERVED, finite=True)
+    sight: wl.Observation(NUM_OBSERVED)
     reward: wl.Reward
     rooms_passed: wl.Info(float)  # rooms that both agents have left by their doors
     escaped: wl.Info(float)  # 1 if both have left all rooms, else 0
