@@ -31,6 +31,7 @@ MODULES = {
     "LocomotionHumanoid-v0": "locomotion.humanoid",
     "MountainCar-v0": "mountain_car",
     "MountainCarContinuous-v0": "mountain_car",
+    "HideSeek-v0": "hideseek.game",
     "NChain-v0": "nchain",
     "Pendulum-v1": "pendulum",
     "TagContinuous-v0": "tag.continuous",

@@ -1,0 +1,57 @@
+"""The definition of HideSeek."""
+
+from math import inf
+
+import worldloom as wl
+from worldloom.envs.hideseek.actions import HANDLE, act
+from worldloom.envs.hideseek.entities import MAX_BOXES, MAX_RAMPS, MAX_SOLIDS, MAX_TEAM, SOLID, Arena, Hider, Seeker, Solid
+from worldloom.envs.hideseek.observations import describe, locate
+from worldloom.envs.hideseek.placement import enter_agents, place_bodies
+from worldloom.envs.hideseek.rendering import draw
+from worldloom.envs.hideseek.rules import average_friction, begin, keep_statistics, pay, stop_agents
+from worldloom.envs.hideseek.sight import look, scan
+from worldloom.envs.hideseek.walls import build_walls, raise_walls
+
+EPISODE_LENGTH = 240
+LIMITS = {
+    "hiders": (0, MAX_TEAM),
+    "seekers": (0, MAX_TEAM),
+    "min_boxes": (0, MAX_BOXES),
+    "max_boxes": (0, MAX_BOXES),
+    "min_elongated": (0, MAX_BOXES),
+    "ramps": (0, MAX_RAMPS),
+    "preparation": (0, inf),
+    "reach": (0.0, inf),
+    "lidar_range": (0.0, inf),
+}
+contacts_found = len(SOLID.detection)
+
+HIDE_SEEK = wl.register(
+    "HideSeek-v0",
+    world=Arena,
+    entities={
+        Hider: wl.UpTo(MAX_TEAM, agents=True),
+        Seeker: wl.UpTo(MAX_TEAM, agents=True),
+        Solid: wl.UpTo(MAX_SOLIDS),
+        **SOLID.entities(pairs=96, contacts=64, overflow="reset"),
+    },
+    reset=[build_walls, raise_walls, place_bodies, enter_agents, look],
+    step=[
+        begin,
+        act,
+        *HANDLE,
+        *SOLID.step[:contacts_found],
+        average_friction,
+        *SOLID.step[contacts_found:],
+        stop_agents,
+        look,
+        pay,
+        keep_statistics,
+    ],
+    observe=[describe, locate, scan],
+    max_steps=EPISODE_LENGTH,
+    render=draw,
+    limits=LIMITS,
+    worlds_per_thread=16,
+    doc="HideSeek: hiders and seekers with boxes and ramps that they push, grab and lock.",
+)

@@ -1,0 +1,63 @@
+"""Rays against the bodies of HideSeek.
+
+A ray is a direction of any length; distances are in units of it, and ``MISS`` is none. A ray that starts within a
+body hits it at distance 0.
+"""
+
+import worldloom as wl
+from worldloom import physics
+from worldloom.envs.hideseek.entities import WALL_HEIGHT
+
+MISS = 1.0e30
+STEEP = 1.0e9
+"""Reciprocal of directions that are nearly parallel to a face."""
+
+
+@wl.function
+def reciprocal(x: float) -> float:
+    """1 / x, limited to ``STEEP``."""
+    if abs(x) * STEEP > 1.0:
+        return 1.0 / x
+    return STEEP
+
+
+@wl.function
+def ray_wall(origin: wl.vec3, inverse: wl.vec3, wall: wl.vec4) -> float:
+    """Distance to a wall; ``inverse`` holds the reciprocals of its direction."""
+    left, right = (wall[0] - origin.x) * inverse.x, (wall[2] - origin.x) * inverse.x
+    near, far = (wall[1] - origin.y) * inverse.y, (wall[3] - origin.y) * inverse.y
+    foot, top = -origin.z * inverse.z, (WALL_HEIGHT - origin.z) * inverse.z
+    entry = max(max(min(left, right), min(near, far)), max(min(foot, top), 0.0))
+    leave = min(min(max(left, right), max(near, far)), max(foot, top))
+    return entry if entry <= leave else MISS
+
+
+@wl.function
+def may_hit(offset: wl.vec3, direction: wl.vec3, length_sq: float, radius: float) -> bool:
+    """Whether a ray passes a sphere whose centre is at ``offset`` from its origin; ``length_sq`` is of the direction."""
+    along = wl.dot(offset, direction)
+    gap_sq = wl.length_sq(offset) - radius * radius
+    return gap_sq <= 0.0 or (along > 0.0 and along * along >= gap_sq * length_sq)
+
+
+@wl.function
+def ray_solid(offset: wl.vec3, direction: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int) -> float:
+    """Distance to a box or a wedge whose centre of mass is at ``offset`` from the origin."""
+    start = -wl.quat_rotate_inv(rotation, offset)
+    way = wl.quat_rotate_inv(rotation, direction)
+    if shape == physics.WEDGE:  # from the centre of mass to the centre of the bounding box
+        start += wl.vec3(0.0, size.y / 3.0, -size.z / 3.0)
+    x, y, z = reciprocal(way.x), reciprocal(way.y), reciprocal(way.z)
+    left, right = (-size.x - start.x) * x, (size.x - start.x) * x
+    near, far = (-size.y - start.y) * y, (size.y - start.y) * y
+    foot, top = (-size.z - start.z) * z, (size.z - start.z) * z
+    entry = max(max(min(left, right), min(near, far)), max(min(foot, top), 0.0))
+    leave = min(min(max(left, right), max(near, far)), max(foot, top))
+    if shape == physics.WEDGE:  # the half-space below the slope
+        height = size.z * start.y - size.y * start.z
+        fall = reciprocal(size.z * way.y - size.y * way.z)
+        if fall > 0.0:
+            entry = max(entry, -height * fall)
+        else:
+            leave = min(leave, -height * fall)
+    return entry if entry <= leave else MISS

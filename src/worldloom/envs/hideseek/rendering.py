@@ -1,0 +1,3 @@
+"""A picture of HideSeek from above."""
+def draw(sim, world):
+    ...

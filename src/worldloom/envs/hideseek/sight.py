@@ -1,0 +1,79 @@
+"""What agents see: other agents, boxes and ramps in a cone, and the lidar."""
+
+import worldloom as wl
+from worldloom.envs.hideseek.entities import MAX_BOXES, OTHERS, RAYS, TARGETS, Agent, Arena, Solid
+from worldloom.envs.hideseek.rays import MISS, may_hit, ray_solid, ray_wall, reciprocal
+
+FORWARD = wl.vec3(0.0, 1.0, 0.0)
+RAMPS_FROM = OTHERS + MAX_BOXES
+"""First target that is a ramp."""
+
+
+@wl.function
+def target_row(target: int, number: int, boxes: int, first_agent: int, agents: int) -> int:
+    """The row of a target of agent ``number`` among the bodies, -1 for none."""
+    if target < OTHERS:
+        other = target + 1 if target >= number else target
+        return first_agent + other if other < agents else -1
+    if target < RAMPS_FROM:
+        return target - OTHERS if target - OTHERS < boxes else -1
+    ramp = boxes + target - RAMPS_FROM
+    return ramp if ramp < first_agent else -1
+
+
+@wl.system(threads=32)
+def look(agent: Agent, world: Arena):
+    """Visibility of targets: within the cone, and the first body on the ray from centre to centre."""
+    own = world.at(Solid, world.first_agent + agent.number)
+    origin = own.position
+    forward = wl.quat_rotate(own.rotation, FORWARD)
+    for target in wl.share(TARGETS):
+        row = target_row(target, agent.number, world.num_boxes, world.first_agent, world.num_agents)
+        seen = False
+        if row >= 0:
+            body = world.at(Solid, row)
+            way = body.position - origin
+            length_sq = wl.length_sq(way)
+            cosine = wl.dot(way, forward)
+            seen = cosine >= world.cone_cosine * wl.sqrt(length_sq)
+            if seen:
+                distance = ray_solid(way, way, body.rotation, body.size, body.shape)
+                inverse = wl.vec3(reciprocal(way.x), reciprocal(way.y), reciprocal(way.z))
+                for k in range(world.num_walls):
+                    if ray_wall(origin, inverse, world.obstacles[k]) < distance:
+                        seen = False
+                        break
+                if seen:
+                    for k in range(world.first_agent + world.num_agents):
+                        if k != row and k != world.first_agent + agent.number:
+                            other = world.at(Solid, k)
+                            offset = other.position - origin
+                            if may_hit(offset, way, length_sq, other.radius):
+                                if ray_solid(offset, way, other.rotation, other.size, other.shape) < distance:
+                                    seen = False
+                                    break
+        agent.visible[target] = float(seen)
+        if seen and not agent.hider and target < world.hiders:
+            world.spotted |= True
+
+
+@wl.system(threads=32)
+def scan(agent: Agent, world: Arena):
+    """The lidar: 30 horizontal rays, counter-clockwise from the front."""
+    own = world.at(Solid, world.first_agent + agent.number)
+    origin = own.position
+    forward = wl.quat_rotate(own.rotation, FORWARD)
+    for ray in wl.share(RAYS):
+        c, s = world.lidar_rays[ray, 0], world.lidar_rays[ray, 1]
+        way = wl.vec3(forward.x * c - forward.y * s, forward.x * s + forward.y * c, 0.0)
+        inverse = wl.vec3(reciprocal(way.x), reciprocal(way.y), reciprocal(way.z))
+        nearest = MISS
+        for k in range(world.num_walls):
+            nearest = min(nearest, ray_wall(origin, inverse, world.obstacles[k]))
+        for k in range(world.first_agent + world.num_agents):
+            if k != world.first_agent + agent.number:
+                other = world.at(Solid, k)
+                offset = other.position - origin
+                if may_hit(offset, way, 1.0, other.radius):
+                    nearest = min(nearest, ray_solid(offset, way, other.rotation, other.size, other.shape))
+        agent.lidar[ray] = nearest if nearest <= world.lidar_range else 0.0
