@@ -6,8 +6,7 @@ import worldloom as wl
 from worldloom import physics
 from worldloom.core.frontend.system import System
 from worldloom.envs.hideseek.entities import FREE, HIDERS, SEEKERS, SOLID, Agent, Arena, Hider, Seeker, Solid
-from worldloom.envs.hideseek.rays import MISS, may_hit, ray_solid, ray_wall, reciprocal
-from worldloom.envs.hideseek.sight import FORWARD
+from worldloom.envs.hideseek.sight import FORWARD, nearest_hit
 
 NO_FORCE = 5
 """The choice without a force or a torque."""
@@ -28,20 +27,26 @@ def act(agent: Agent, world: Arena):
     if agent.choose[3] == 1 or agent.choose[4] == 1:
         origin = body.position + wl.vec3(0.0, 0.0, HAND_HEIGHT)
         way = wl.quat_rotate(body.rotation, FORWARD)
-        inverse = wl.vec3(reciprocal(way.x), reciprocal(way.y), reciprocal(way.z))
-        nearest = MISS
-        for k in range(world.num_walls):
-            nearest = min(nearest, ray_wall(origin, inverse, world.obstacles[k]))
-        for k in range(world.first_agent + world.num_agents):
-            if k != row:
-                other = world.at(Solid, k)
-                offset = other.position - origin
-                if may_hit(offset, way, 1.0, other.radius):
-                    distance = ray_solid(offset, way, other.rotation, other.size, other.shape)
-                    if distance < nearest and distance <= world.reach:
-                        nearest = distance
-                        agent.ahead = k
-        agent.ahead_distance = nearest
+        distance, ahead = nearest_hit(world, origin, way, row)
+        if distance <= world.reach:
+            agent.ahead = ahead
+            agent.ahead_distance = distance
+
+
+@wl.function
+def lock(world: Arena, row: int, team: int):
+    """Lock a free body, or free one that the own team has locked."""
+    body = world.at(Solid, row)
+    if body.motion == physics.STATIC and body.owner == team:
+        body.motion = physics.DYNAMIC
+        body.owner = FREE
+    elif body.motion == physics.DYNAMIC and body.owner == FREE:
+        body.motion = physics.STATIC
+        body.owner = team
+        if team == HIDERS:
+            world.hider_locks += 1
+        else:
+            world.seeker_locks += 1
 
 
 def handle_system(kind: Any, team: int) -> System:
@@ -51,17 +56,28 @@ def handle_system(kind: Any, team: int) -> System:
     def handle(world: Arena):
         for agent in world.all(kind):
             if agent.choose[4] == 1 and agent.ahead >= 0:
-                body = world.at(Solid, agent.ahead)
-                if body.motion == physics.STATIC and body.owner == team:
-                    body.motion = physics.DYNAMIC
-                    body.owner = FREE
-                elif body.motion == physics.DYNAMIC and body.owner == FREE:
-                    body.motion = physics.STATIC
-                    body.owner = team
-                    if team == HIDERS:
-                        world.hider_locks += 1
-                    else:
-                        world.seeker_locks += 1
+                lock(world, agent.ahead, team)
+            if agent.choose[3] == 1:
+                if agent.holds:
+                    if agent.joint.alive:
+                        agent.joint.get().despawn()
+                    agent.holds = False
+                elif agent.ahead >= 0:
+                    own = world.at(Solid, world.first_agent + agent.number)
+                    body = world.at(Solid, agent.ahead)
+                    if body.motion == physics.DYNAMIC and body.owner == FREE:
+                        on_own = wl.vec3(0.0, agent.ahead_distance, HAND_HEIGHT)
+                        hit = own.position + wl.quat_rotate(own.rotation, on_own)
+                        agent.joint = world.spawn(
+                            SOLID.Joint,
+                            kind=physics.FIXED,
+                            a=own.ref,
+                            b=body.ref,
+                            anchor_a=on_own,
+                            anchor_b=wl.quat_rotate_inv(body.rotation, hit - body.position),
+                            rotation=wl.quat_inverse(own.rotation) * body.rotation,
+                        )
+                        agent.holds = True
 
     return handle
 

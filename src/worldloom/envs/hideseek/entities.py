@@ -107,6 +107,7 @@ class Agent(wl.Entity):
     number: int  # among the agents of the world, hiders first
     hider: bool
     holds: bool  # whether it has grabbed a body
+    joint: wl.Ref(SOLID.Joint)  # to that body
     place: wl.vec2  # m, after the last step
     ahead: int = -1  # row of the body within reach, -1 for none
     ahead_distance: float  # m

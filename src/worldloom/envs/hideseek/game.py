@@ -4,7 +4,7 @@ from math import inf
 
 import worldloom as wl
 from worldloom.envs.hideseek.actions import HANDLE, act
-from worldloom.envs.hideseek.entities import MAX_BOXES, MAX_RAMPS, MAX_SOLIDS, MAX_TEAM, SOLID, Arena, Hider, Seeker, Solid
+from worldloom.envs.hideseek.entities import MAX_AGENTS, MAX_BOXES, MAX_RAMPS, MAX_SOLIDS, MAX_TEAM, SOLID, Arena, Hider, Seeker, Solid
 from worldloom.envs.hideseek.observations import describe, locate
 from worldloom.envs.hideseek.placement import enter_agents, place_bodies
 from worldloom.envs.hideseek.rendering import draw
@@ -33,7 +33,7 @@ HIDE_SEEK = wl.register(
         Hider: wl.UpTo(MAX_TEAM, agents=True),
         Seeker: wl.UpTo(MAX_TEAM, agents=True),
         Solid: wl.UpTo(MAX_SOLIDS),
-        **SOLID.entities(pairs=96, contacts=64, overflow="reset"),
+        **SOLID.entities(pairs=96, contacts=64, joints=MAX_AGENTS, overflow="reset"),
     },
     reset=[build_walls, raise_walls, place_bodies, enter_agents, look],
     step=[

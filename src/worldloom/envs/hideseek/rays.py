@@ -22,6 +22,12 @@ def reciprocal(x: float) -> float:
 
 
 @wl.function
+def reciprocals(direction: wl.vec3) -> wl.vec3:
+    """The reciprocal of each component."""
+    return wl.vec3(reciprocal(direction.x), reciprocal(direction.y), reciprocal(direction.z))
+
+
+@wl.function
 def ray_wall(origin: wl.vec3, inverse: wl.vec3, wall: wl.vec4) -> float:
     """Distance to a wall; ``inverse`` holds the reciprocals of its direction."""
     left, right = (wall[0] - origin.x) * inverse.x, (wall[2] - origin.x) * inverse.x

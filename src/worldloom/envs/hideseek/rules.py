@@ -11,7 +11,7 @@ def begin(world: Arena):
 
 
 @wl.system
-def average_friction(contact: SOLID.contact, world: Arena):
+def average_friction(contact: SOLID.Contact, world: Arena):
     """The friction of a pair of bodies is the mean of both."""
     contact.friction = 0.5 * (world.at(Solid, contact.a_id).friction + world.at(Solid, contact.b_id).friction)
 

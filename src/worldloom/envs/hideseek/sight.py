@@ -2,7 +2,7 @@
 
 import worldloom as wl
 from worldloom.envs.hideseek.entities import MAX_BOXES, OTHERS, RAYS, TARGETS, Agent, Arena, Solid
-from worldloom.envs.hideseek.rays import MISS, may_hit, ray_solid, ray_wall, reciprocal
+from worldloom.envs.hideseek.rays import MISS, may_hit, ray_solid, ray_wall, reciprocals
 
 FORWARD = wl.vec3(0.0, 1.0, 0.0)
 RAMPS_FROM = OTHERS + MAX_BOXES
@@ -19,6 +19,25 @@ def target_row(target: int, number: int, boxes: int, first_agent: int, agents: i
         return target - OTHERS if target - OTHERS < boxes else -1
     ramp = boxes + target - RAMPS_FROM
     return ramp if ramp < first_agent else -1
+
+
+@wl.function
+def nearest_hit(world: Arena, origin: wl.vec3, way: wl.vec3, ignore: int):
+    """Distance along a unit vector to the nearest body but ``ignore``, and its row; -1 for a wall and for none."""
+    inverse = reciprocals(way)
+    nearest, row = MISS, -1
+    for k in range(world.num_walls):
+        nearest = min(nearest, ray_wall(origin, inverse, world.obstacles[k]))
+    for k in range(world.first_agent + world.num_agents):
+        if k != ignore:
+            body = world.at(Solid, k)
+            offset = body.position - origin
+            if may_hit(offset, way, 1.0, body.radius):
+                distance = ray_solid(offset, way, body.rotation, body.size, body.shape)
+                if distance < nearest:
+                    nearest = distance
+                    row = k
+    return nearest, row
 
 
 @wl.system(threads=32)
@@ -38,7 +57,7 @@ def look(agent: Agent, world: Arena):
             seen = cosine >= world.cone_cosine * wl.sqrt(length_sq)
             if seen:
                 distance = ray_solid(way, way, body.rotation, body.size, body.shape)
-                inverse = wl.vec3(reciprocal(way.x), reciprocal(way.y), reciprocal(way.z))
+                inverse = reciprocals(way)
                 for k in range(world.num_walls):
                     if ray_wall(origin, inverse, world.obstacles[k]) < distance:
                         seen = False
@@ -66,14 +85,5 @@ def scan(agent: Agent, world: Arena):
     for ray in wl.share(RAYS):
         c, s = world.lidar_rays[ray, 0], world.lidar_rays[ray, 1]
         way = wl.vec3(forward.x * c - forward.y * s, forward.x * s + forward.y * c, 0.0)
-        inverse = wl.vec3(reciprocal(way.x), reciprocal(way.y), reciprocal(way.z))
-        nearest = MISS
-        for k in range(world.num_walls):
-            nearest = min(nearest, ray_wall(origin, inverse, world.obstacles[k]))
-        for k in range(world.first_agent + world.num_agents):
-            if k != world.first_agent + agent.number:
-                other = world.at(Solid, k)
-                offset = other.position - origin
-                if may_hit(offset, way, 1.0, other.radius):
-                    nearest = min(nearest, ray_solid(offset, way, other.rotation, other.size, other.shape))
+        nearest, _row = nearest_hit(world, origin, way, world.first_agent + agent.number)
         agent.lidar[ray] = nearest if nearest <= world.lidar_range else 0.0

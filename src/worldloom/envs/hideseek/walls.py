@@ -30,98 +30,120 @@ def bounds(orientation: int, line: float, low: float, high: float, margin: float
     return wl.vec4(metres(line) - margin, metres(low), metres(line) + margin, metres(high))
 
 
+@wl.function
+def wall_between(world: Arena, orientation: int, first: int, second: int, low: float, high: float):
+    """Whether a third parallel wall lies between two walls that overlap from ``low`` to ``high``."""
+    line, beyond = world.wall_lines[orientation, first], world.wall_lines[orientation, second]
+    found = False
+    for k in range(world.wall_counts[orientation]):
+        between = world.wall_lines[orientation, k]
+        if between > min(line, beyond) and between < max(line, beyond):
+            found |= max(world.wall_lows[orientation, k], low - MARGIN) < min(
+                world.wall_highs[orientation, k], high + MARGIN
+            )
+    return found
+
+
+@wl.function
+def find_opposite(world: Arena, orientation: int, first: int, start: int):
+    """A wall that can be connected with the first one, in cyclic order from ``start``; -1 for none."""
+    count = world.wall_counts[orientation]
+    first_low, first_high = world.wall_lows[orientation, first], world.wall_highs[orientation, first]
+    found = -1
+    for i in range(count - 1):
+        other = (first + 1 + (start + i) % (count - 1)) % count
+        other_low, other_high = world.wall_lows[orientation, other], world.wall_highs[orientation, other]
+        shortest = min(first_high - first_low, other_high - other_low)
+        low, high = max(first_low, other_low), min(first_high, other_high)
+        if found < 0 and low < high and shortest >= MIN_LENGTHS[orientation]:
+            blocked = wall_between(world, orientation, first, other, low, high)
+            if not blocked:
+                found = other
+    return found
+
+
+@wl.function
+def add_wall(world: Arena, orientation: int, line: float, low: float, high: float):
+    """Append a wall; its number among those of its orientation."""
+    added = world.wall_counts[orientation]
+    world.wall_lines[orientation, added] = line
+    world.wall_lows[orientation, added] = low
+    world.wall_highs[orientation, added] = high
+    world.wall_counts[orientation] = added + 1
+    return added
+
+
+@wl.function
+def split_wall(world: Arena, orientation: int, number: int, left: float, right: float):
+    """Leave a wall up to ``left``, and add one from ``right`` to its end."""
+    line, high = world.wall_lines[orientation, number], world.wall_highs[orientation, number]
+    world.wall_highs[orientation, number] = left
+    _added = add_wall(world, orientation, line, right, high)
+
+
+@wl.function
+def cut_door(world: Arena, orientation: int, number: int, width: float):
+    """Cut a gap into a wall, at 30 to 70 % of its length without a door's width at both ends."""
+    low, high = world.wall_lows[orientation, number], world.wall_highs[orientation, number]
+    ratio = world.random(0.3, 0.7)
+    centre = low + width + ratio * (high - low - 2.0 * width)
+    left, right = max(centre - 0.5 * width, low), min(centre + 0.5 * width, high)
+    world.doors[world.num_doors] = bounds(orientation, world.wall_lines[orientation, number], left, right, 0.0)
+    world.num_doors += 1
+    split_wall(world, orientation, number, left, right)
+
+
+@wl.function
+def connect_walls(world: Arena):
+    """Connect two parallel walls by a perpendicular wall with a door; nothing where six tries find none."""
+    orientation, first, second = 0, 0, -1
+    tries = 0
+    while second < 0 and tries < TRIES:
+        tries += 1
+        orientation = world.integer(2)
+        count = world.wall_counts[orientation]
+        first = world.integer(count)
+        start = world.integer(max(count - 1, 1))
+        second = find_opposite(world, orientation, first, start)
+    if second >= 0:
+        low = max(world.wall_lows[orientation, first], world.wall_lows[orientation, second])
+        high = min(world.wall_highs[orientation, first], world.wall_highs[orientation, second])
+        ratio = world.random(0.4, 0.6)
+        place = low + ratio * (high - low)
+        line, beyond = world.wall_lines[orientation, first], world.wall_lines[orientation, second]
+        added = add_wall(world, 1 - orientation, place, min(line, beyond), max(line, beyond))
+        split_wall(world, orientation, first, place, place)
+        split_wall(world, orientation, second, place, place)
+        cut_door(world, 1 - orientation, added, CONNECTION_DOOR)
+
+
+@wl.function
+def open_wall(world: Arena):
+    """Cut a door into any wall, if it is long enough."""
+    number = world.integer(world.wall_counts[0] + world.wall_counts[1])
+    orientation = 0
+    if number >= world.wall_counts[0]:
+        orientation = 1
+        number -= world.wall_counts[0]
+    if world.wall_highs[orientation, number] - world.wall_lows[orientation, number] > MIN_DOOR_WALL:
+        cut_door(world, orientation, number, DOOR)
+
+
 @wl.system
 def build_walls(world: Arena):
+    """The four sides, then connections and doors in random order."""
     for side in range(4):
-        world.wall_lines[side % 2, side // 2] = float(side // 2)
-        world.wall_lows[side % 2, side // 2] = 0.0
-        world.wall_highs[side % 2, side // 2] = 1.0
-    world.wall_counts[0] = 2
-    world.wall_counts[1] = 2
-    world.num_doors = 0
+        _added = add_wall(world, side % 2, float(side // 2), 0.0, 1.0)
     connections = 1 + world.integer(5)
     doors = 4 + world.integer(3)
     while connections + doors > 0:
         coin = world.integer(2)
-        cut_orientation, cut = 0, -1
-        width = DOOR
         if connections > 0 and (doors == 0 or coin == 0):
             connections -= 1
-            width = CONNECTION_DOOR
-            orientation, first, second = 0, 0, -1
-            for attempt in range(TRIES):
-                turn = world.integer(2)
-                count = world.wall_counts[turn]
-                candidate = world.integer(count)
-                start = world.integer(max(count - 1, 1))
-                if second < 0:
-                    orientation, first = turn, candidate
-                    line = world.wall_lines[turn, first]
-                    for i in range(count - 1):
-                        other = (first + 1 + (start + i) % (count - 1)) % count
-                        low = max(world.wall_lows[turn, first], world.wall_lows[turn, other])
-                        high = min(world.wall_highs[turn, first], world.wall_highs[turn, other])
-                        shortest = min(
-                            world.wall_highs[turn, first] - world.wall_lows[turn, first],
-                            world.wall_highs[turn, other] - world.wall_lows[turn, other],
-                        )
-                        if second < 0 and low < high and shortest >= MIN_LENGTHS[turn]:
-                            beyond = world.wall_lines[turn, other]
-                            clear = True
-                            for k in range(count):
-                                between = world.wall_lines[turn, k]
-                                if (
-                                    between > min(line, beyond)
-                                    and between < max(line, beyond)
-                                    and max(world.wall_lows[turn, k], low - MARGIN)
-                                    < min(world.wall_highs[turn, k], high + MARGIN)
-                                ):
-                                    clear = False
-                            if clear:
-                                second = other
-            if second >= 0:
-                low = max(world.wall_lows[orientation, first], world.wall_lows[orientation, second])
-                high = min(world.wall_highs[orientation, first], world.wall_highs[orientation, second])
-                place = low + world.random(0.4, 0.6) * (high - low)
-                # The new wall, then the second halves of both parents.
-                cut_orientation = 1 - orientation
-                cut = world.wall_counts[cut_orientation]
-                from_line, to_line = world.wall_lines[orientation, first], world.wall_lines[orientation, second]
-                world.wall_lines[cut_orientation, cut] = place
-                world.wall_lows[cut_orientation, cut] = min(from_line, to_line)
-                world.wall_highs[cut_orientation, cut] = max(from_line, to_line)
-                world.wall_counts[cut_orientation] = cut + 1
-                for half in range(2):
-                    parent = first if half == 0 else second
-                    piece = world.wall_counts[orientation]
-                    world.wall_lines[orientation, piece] = world.wall_lines[orientation, parent]
-                    world.wall_lows[orientation, piece] = place
-                    world.wall_highs[orientation, piece] = world.wall_highs[orientation, parent]
-                    world.wall_highs[orientation, parent] = place
-                    world.wall_counts[orientation] = piece + 1
+            connect_walls(world)
         else:
             doors -= 1
-            chosen = world.integer(world.wall_counts[0] + world.wall_counts[1])
-            if chosen >= world.wall_counts[0]:
-                cut_orientation = 1
-                chosen -= world.wall_counts[0]
-            if world.wall_highs[cut_orientation, chosen] - world.wall_lows[cut_orientation, chosen] > MIN_DOOR_WALL:
-                cut = chosen
-        ratio = world.random(0.3, 0.7)
-        if cut >= 0:
-            low = world.wall_lows[cut_orientation, cut]
-            high = world.wall_highs[cut_orientation, cut]
-            centre = low + width + ratio * (high - low - 2.0 * width)
-            left, right = max(centre - 0.5 * width, low), min(centre + 0.5 * width, high)
-            line = world.wall_lines[cut_orientation, cut]
-            world.wall_highs[cut_orientation, cut] = left
-            piece = world.wall_counts[cut_orientation]
-            world.wall_lines[cut_orientation, piece] = line
-            world.wall_lows[cut_orientation, piece] = right
-            world.wall_highs[cut_orientation, piece] = high
-            world.wall_counts[cut_orientation] = piece + 1
-            world.doors[world.num_doors] = bounds(cut_orientation, line, left, right, 0.0)
-            world.num_doors += 1
+            open_wall(world)
 
 
 @wl.system
