@@ -24,6 +24,12 @@ def relative_yaw(own: wl.quat, other: wl.quat) -> float:
     return wl.atan2(2.0 * (q[3] * q[2] + q[0] * q[1]), 1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2]))
 
 
+@wl.function
+def in_frame(forward: wl.vec3, v: wl.vec3) -> wl.vec2:
+    """Horizontal components of a vector to the right and to the front of an agent."""
+    return wl.vec2(v.x * forward.y - v.y * forward.x, v.x * forward.x + v.y * forward.y)
+
+
 @wl.system
 def describe(agent: Agent, world: Arena):
     """Features of the agent and of all bodies that it may see, whether it sees them or not."""
@@ -48,8 +54,8 @@ def describe(agent: Agent, world: Arena):
         other_row = target_row(target, agent.number, world.num_boxes, world.first_agent, world.num_agents)
         if other_row >= 0:
             other = world.at(Solid, other_row)
-            place = wl.quat_rotate_inv(own.rotation, other.position - own.position)
-            speed = wl.quat_rotate_inv(own.rotation, other.velocity)
+            place = in_frame(forward, other.position - own.position)
+            speed = in_frame(forward, other.velocity)
             agent.others[target, 0] = place.x
             agent.others[target, 1] = place.y
             agent.others[target, 2] = speed.x
@@ -59,8 +65,8 @@ def describe(agent: Agent, world: Arena):
     for target in range(MAX_BOXES):
         if target < world.num_boxes:
             box = world.at(Solid, target)
-            place = wl.quat_rotate_inv(own.rotation, box.position - own.position)
-            speed = wl.quat_rotate_inv(own.rotation, box.velocity)
+            place = in_frame(forward, box.position - own.position)
+            speed = in_frame(forward, box.velocity)
             agent.boxes[target, 0] = place.x
             agent.boxes[target, 1] = place.y
             agent.boxes[target, 2] = speed.x
@@ -74,8 +80,8 @@ def describe(agent: Agent, world: Arena):
     for target in range(MAX_RAMPS):
         if world.num_boxes + target < world.first_agent:
             ramp = world.at(Solid, world.num_boxes + target)
-            place = wl.quat_rotate_inv(own.rotation, ramp.position - own.position)
-            speed = wl.quat_rotate_inv(own.rotation, ramp.velocity)
+            place = in_frame(forward, ramp.position - own.position)
+            speed = in_frame(forward, ramp.velocity)
             agent.ramps[target, 0] = place.x
             agent.ramps[target, 1] = place.y
             agent.ramps[target, 2] = speed.x

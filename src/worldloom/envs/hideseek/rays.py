@@ -47,23 +47,47 @@ def may_hit(offset: wl.vec3, direction: wl.vec3, length_sq: float, radius: float
 
 
 @wl.function
-def ray_solid(offset: wl.vec3, direction: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int) -> float:
-    """Distance to a box or a wedge whose centre of mass is at ``offset`` from the origin."""
+def ray_rectangle(x: float, y: float, wall: wl.vec4) -> float:
+    """Distance along a horizontal direction to a wall whose rectangle is given relative to the origin."""
+    inverse_x, inverse_y = reciprocal(x), reciprocal(y)
+    left, right = wall[0] * inverse_x, wall[2] * inverse_x
+    near, far = wall[1] * inverse_y, wall[3] * inverse_y
+    entry = max(max(min(left, right), min(near, far)), 0.0)
+    leave = min(max(left, right), max(near, far))
+    return entry if entry <= leave else MISS
+
+
+@wl.function
+def bounding_box(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int):
+    """The origin of rays in the frame of a body's bounding box, its half extents, and 1 for a wedge, else 0."""
     start = -wl.quat_rotate_inv(rotation, offset)
-    way = wl.quat_rotate_inv(rotation, direction)
-    if shape == physics.WEDGE:  # from the centre of mass to the centre of the bounding box
-        start += wl.vec3(0.0, size.y / 3.0, -size.z / 3.0)
+    wedge = 0.0
+    if shape == physics.WEDGE:
+        start += wl.vec3(0.0, size.y / 3.0, -size.z / 3.0)  # from the centre of mass to the middle
+        wedge = 1.0
+    return start, size, wedge
+
+
+@wl.function
+def ray_box(start: wl.vec3, way: wl.vec3, size: wl.vec3, wedge: float) -> float:
+    """Distance to a box with the axes of the ray; of a wedge only the half below its slope counts."""
     x, y, z = reciprocal(way.x), reciprocal(way.y), reciprocal(way.z)
     left, right = (-size.x - start.x) * x, (size.x - start.x) * x
     near, far = (-size.y - start.y) * y, (size.y - start.y) * y
     foot, top = (-size.z - start.z) * z, (size.z - start.z) * z
     entry = max(max(min(left, right), min(near, far)), max(min(foot, top), 0.0))
     leave = min(min(max(left, right), max(near, far)), max(foot, top))
-    if shape == physics.WEDGE:  # the half-space below the slope
-        height = size.z * start.y - size.y * start.z
-        fall = reciprocal(size.z * way.y - size.y * way.z)
-        if fall > 0.0:
-            entry = max(entry, -height * fall)
-        else:
-            leave = min(leave, -height * fall)
+    # For a box, the half-space of the slope is everything.
+    height = (size.z * start.y - size.y * start.z) * wedge + (1.0 - wedge)
+    slope = reciprocal((size.z * way.y - size.y * way.z) * wedge)
+    crossing = -height * slope
+    entry = max(entry, crossing if slope > 0.0 else 0.0)
+    leave = min(leave, crossing if slope < 0.0 else MISS)
     return entry if entry <= leave else MISS
+
+
+@wl.function
+def ray_solid(offset: wl.vec3, direction: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int) -> float:
+    """Distance to a box or a wedge whose centre of mass is at ``offset`` from the origin."""
+    start, half, wedge = bounding_box(offset, rotation, size, shape)
+    return ray_box(start, wl.quat_rotate_inv(rotation, direction), half, wedge)

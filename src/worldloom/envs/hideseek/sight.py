@@ -1,8 +1,17 @@
 """What agents see: other agents, boxes and ramps in a cone, and the lidar."""
 
 import worldloom as wl
-from worldloom.envs.hideseek.entities import MAX_BOXES, OTHERS, RAYS, TARGETS, Agent, Arena, Solid
-from worldloom.envs.hideseek.rays import MISS, may_hit, ray_solid, ray_wall, reciprocals
+from worldloom.envs.hideseek.entities import MAX_BOXES, OTHERS, RAYS, TARGETS, WALL_HEIGHT, Agent, Arena, Solid
+from worldloom.envs.hideseek.rays import (
+    MISS,
+    bounding_box,
+    may_hit,
+    ray_box,
+    ray_rectangle,
+    ray_solid,
+    ray_wall,
+    reciprocals,
+)
 
 FORWARD = wl.vec3(0.0, 1.0, 0.0)
 RAMPS_FROM = OTHERS + MAX_BOXES
@@ -19,6 +28,12 @@ def target_row(target: int, number: int, boxes: int, first_agent: int, agents: i
         return target - OTHERS if target - OTHERS < boxes else -1
     ramp = boxes + target - RAMPS_FROM
     return ramp if ramp < first_agent else -1
+
+
+@wl.function
+def lidar_direction(forward: wl.vec3, cosine: float, sine: float):
+    """The horizontal direction at an angle from the front."""
+    return forward.x * cosine - forward.y * sine, forward.x * sine + forward.y * cosine
 
 
 @wl.function
@@ -78,12 +93,32 @@ def look(agent: Agent, world: Arena):
 
 @wl.system(threads=32)
 def scan(agent: Agent, world: Arena):
-    """The lidar: 30 horizontal rays, counter-clockwise from the front."""
-    own = world.at(Solid, world.first_agent + agent.number)
+    """The lidar: 30 horizontal rays, counter-clockwise from the front; body by body, so that rays are a vector."""
+    row = world.first_agent + agent.number
+    own = world.at(Solid, row)
     origin = own.position
     forward = wl.quat_rotate(own.rotation, FORWARD)
     for ray in wl.share(RAYS):
-        c, s = world.lidar_rays[ray, 0], world.lidar_rays[ray, 1]
-        way = wl.vec3(forward.x * c - forward.y * s, forward.x * s + forward.y * c, 0.0)
-        nearest, _row = nearest_hit(world, origin, way, world.first_agent + agent.number)
-        agent.lidar[ray] = nearest if nearest <= world.lidar_range else 0.0
+        agent.lidar[ray] = MISS
+    if origin.z < WALL_HEIGHT:
+        for k in range(world.num_walls):
+            wall = world.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
+            for ray in wl.share(RAYS):
+                x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
+                agent.lidar[ray] = min(agent.lidar[ray], ray_rectangle(x, y, wall))
+    for k in range(world.first_agent + world.num_agents):
+        if k != row:
+            body = world.at(Solid, k)
+            offset = body.position - origin
+            if abs(offset.z) < body.radius:
+                start, size, wedge = bounding_box(offset, body.rotation, body.size, body.shape)
+                along_x = wl.quat_rotate_inv(body.rotation, wl.vec3(1.0, 0.0, 0.0))
+                along_y = wl.quat_rotate_inv(body.rotation, wl.vec3(0.0, 1.0, 0.0))
+                for ray in wl.share(RAYS):
+                    x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
+                    agent.lidar[ray] = min(
+                        agent.lidar[ray], ray_box(start, along_x * x + along_y * y, size, wedge)
+                    )
+    for ray in wl.share(RAYS):
+        if agent.lidar[ray] > world.lidar_range:
+            agent.lidar[ray] = 0.0
