@@ -43,6 +43,7 @@ class Scene:
     ) -> None:
         """Place a body in a world, by default in all; the height stays unless it is given."""
         worlds = slice(None) if world is None else world
+        self.solids.place.numpy()[worlds, row] = (x, y)
         self.solids.position.numpy()[worlds, row, :2] = (x, y)
         if z is not None:
             self.solids.position.numpy()[worlds, row, 2] = z
@@ -51,6 +52,8 @@ class Scene:
     def put_agent(self, number: int, x: float, y: float, yaw: float = 0.0, **options: Any) -> int:
         """Place an agent, hiders first; its row."""
         self.put(self.first_agent + number, x, y, yaw, **options)
+        kind, entity = ("Hider", number) if number < self.hiders else ("Seeker", number - self.hiders)
+        self.sim[kind].place.numpy()[:, entity] = (x, y)
         return self.first_agent + number
 
     def skip_preparation(self) -> None:
