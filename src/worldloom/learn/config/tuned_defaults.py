@@ -15,6 +15,7 @@ from worldloom.envs.covid import training_defaults as covid_defaults
 from worldloom.envs.escape_room import training_defaults as escape_room_defaults
 from worldloom.envs.hanabi import training_defaults as hanabi_defaults
 from worldloom.envs.hanabi.family import HanabiFamily
+from worldloom.envs.hideseek import training_defaults as hideseek_defaults
 from worldloom.envs.locomotion import training_defaults as locomotion_defaults
 from worldloom.envs.mujoco import training_defaults as mujoco_defaults
 from worldloom.envs.overcooked import training_defaults as overcooked_defaults
@@ -29,6 +30,7 @@ TUNED_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **locomotion_defaults.TRAINING_DEFAULTS,
     **mujoco_defaults.TRAINING_DEFAULTS,
     **hanabi_defaults.TRAINING_DEFAULTS,
+    **hideseek_defaults.TRAINING_DEFAULTS,
     **overcooked_defaults.TRAINING_DEFAULTS,
     **escape_room_defaults.TRAINING_DEFAULTS,
 }
@@ -39,6 +41,7 @@ GPU_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **locomotion_defaults.GPU_TRAINING_DEFAULTS,
     **mujoco_defaults.GPU_TRAINING_DEFAULTS,
     **hanabi_defaults.GPU_TRAINING_DEFAULTS,
+    **hideseek_defaults.GPU_TRAINING_DEFAULTS,
     **overcooked_defaults.GPU_TRAINING_DEFAULTS,
     **escape_room_defaults.GPU_TRAINING_DEFAULTS,
 }
