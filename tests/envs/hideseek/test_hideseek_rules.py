@@ -7,7 +7,7 @@ import pytest
 from hideseek_scenes import FORWARD, LOCK, NOTHING, make_scene
 
 import worldloom as wl
-from worldloom.envs.hideseek.entities import SOLID
+from worldloom.envs.hideseek.entities import SOLID, STATISTICS
 
 BOX, RAMP = 0, 3  # rows with 3 boxes
 HIDER, SEEKER = 0, 3  # numbers of agents
@@ -167,8 +167,11 @@ def test_statistics_show_the_stages_of_play(sim: wl.Simulation) -> None:
     scene.step(NOTHING)
     assert world.hider_locks.numpy()[0] == 1
     assert world.spotted_steps.numpy()[0] == 1 and world.spotted_fraction.numpy()[0] == 0.5
-    sim.reset(seeds=0)
+    sim.world.step.numpy()[:] = 239
+    scene.step(NOTHING)
     assert world.boxes_moved_before.numpy()[0] == 0.0 and world.hider_locks.numpy()[0] == 0
+    last = dict(zip(STATISTICS, world.last_episode.numpy()[0].tolist(), strict=True))
+    assert last["hider_locks"] == 1.0 and last["hider_entries"] == 1.0 and last["boxes_moved_before"] > 0.1
 
 
 def test_random_play_is_without_faults_and_far_from_capacities(sim: wl.Simulation) -> None:

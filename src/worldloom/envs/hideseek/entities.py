@@ -41,6 +41,18 @@ BOX_FEATURES = 9
 RAMP_FEATURES = 7
 SELF_FEATURES = 10
 FULL_CIRCLE = [2.0 * pi * ray / RAYS for ray in range(RAYS)]
+STATISTICS = (
+    "boxes_moved_before",
+    "boxes_moved_after",
+    "ramps_moved_before",
+    "ramps_moved_after",
+    "hider_locks",
+    "seeker_locks",
+    "spotted_fraction",
+    "hider_entries",
+    "seeker_entries",
+)
+"""Statistics of an episode, in the order of ``Arena.last_episode``."""
 
 
 class Arena(physics.World):
@@ -88,6 +100,7 @@ class Arena(physics.World):
     spotted_fraction: wl.Info(float)  # of the steps after the preparation
     hider_entries: wl.Info(int)  # passages through doors of inner walls
     seeker_entries: wl.Info(int)
+    last_episode: wl.Persistent(wl.Array(float, len(STATISTICS)))  # statistics of the last complete episode
 
 
 class Solid(physics.Body):

@@ -94,7 +94,7 @@ def describe(agent: Agent, world: Arena):
 
 @wl.system
 def locate(agent: Agent, world: Arena):
-    """Horizontal positions of all agents, boxes and ramps, for critics, as fractions of the arena's half side."""
+    """Horizontal positions of all agents, boxes and ramps, m, for critics."""
     for slot in range(MAX_AGENTS + MAX_BOXES + MAX_RAMPS):
         row = -1
         if slot < MAX_AGENTS:
