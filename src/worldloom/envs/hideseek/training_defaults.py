@@ -18,6 +18,8 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
         "learning_rate": 3e-4,
         "entropy_weight": 0.01,
         "max_gradient_norm": 5.0,
+        # Returns of 145 steps, with penalties of 10 per step, are too large for a critic.
+        "normalize_rewards": True,
         "policy.network": "attention",
         "policy.attention_size": 64,
         "policy.attention_heads": 4,
