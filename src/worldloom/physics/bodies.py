@@ -48,9 +48,11 @@ class Body(wl.Entity):
     inverse_inertia: wl.mat33  # derived; body frame
     world_inverse_inertia: wl.mat33  # derived; world axes
     radius: float  # derived; bounding sphere, m
-    forced_travel: float  # derived; m, by which force and torque may move its surface in this step
     lower: wl.vec3  # derived; bounding box of this step
     upper: wl.vec3  # derived
+    rest: int  # derived; steps for which it has been slow, in contact and without forces
+    awake: bool  # derived; whether this step moves it
+    touching: bool  # derived; whether it had a contact in the last step
 
 
 class World(wl.World):
@@ -67,6 +69,8 @@ class World(wl.World):
     bounce_speed: wl.Config = 0.5  # m/s, below which there is no restitution
     joint_frequency: wl.Config = 60.0  # Hz, of the spring of joints whose anchors are apart
     joint_damping: wl.Config = 1.0  # damping ratio of that spring
+    sleep_speed: wl.Config = 0.01  # m/s of any point, below which a body in contact may fall asleep; 0: never
+    sleep_steps: wl.Config = 20  # steps at rest after which it does
     match_distance: wl.Config = 0.05  # m, between a contact point and its predecessor
     hull_vertices: wl.Config = np.zeros((1, 3 * MAX_VERTICES), np.float32)
     hull_faces: wl.Config = np.zeros((1, MAX_FACES), np.int32)
@@ -105,6 +109,8 @@ class ContactState(wl.Components):
     impulse: float  # N s, normal, of all points in the whole step
     last_impulse: float  # N s, the same of the previous step; 0 where there was no contact
 
+    between: wl.vec3  # derived; m, from the centre of A to that of B at the end of the last step
+    solved: bool  # derived; whether one of the bodies is awake
     arms: Points  # derived in each substep; from the centre of B to the points, world axes
     gaps: wl.vec4  # derived; m, separations
     response: Response  # derived; 1/kg, normal velocity per normal impulse

@@ -3,7 +3,7 @@
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import DYNAMIC, STATIC, Pair
+from worldloom.physics.bodies import DYNAMIC, KINEMATIC, STATIC, Pair
 from worldloom.physics.mass import bounding_radius, scaled_inverse, shape_inertia, shape_volume, world_inverse_inertia
 from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE
 
@@ -82,25 +82,29 @@ def broad_phase_systems(World: type, Body: type) -> list[Any]:
         extents = half_extents(body.shape, body.size, body.radius, body.rotation)
         reach = world.margin
         travel = wl.vec3(0.0, 0.0, 0.0)
-        body.forced_travel = 0.0
-        if body.motion == DYNAMIC:
-            acceleration = wl.length(body.force) * body.inverse_mass
-            acceleration += wl.length(body.world_inverse_inertia * body.torque) * body.radius
-            body.forced_travel = 0.5 * (1.0 + 1.0 / float(world.substeps)) * acceleration * world.dt * world.dt
-            reach += body.forced_travel
         if body.motion == STATIC:
             body.velocity = wl.vec3(0.0, 0.0, 0.0)
             body.spin = wl.vec3(0.0, 0.0, 0.0)
         else:
-            travel = body.velocity * world.dt
-            reach += (wl.length(body.spin) * body.radius + wl.length(world.gravity) * world.dt) * world.dt
+            velocity = body.velocity + body.force * (body.inverse_mass * world.dt)
+            spin = body.spin + body.world_inverse_inertia * body.torque * world.dt
+            travel = velocity * world.dt
+            reach += (wl.length(spin) * body.radius + wl.length(world.gravity) * world.dt) * world.dt
         extents += wl.vec3(reach, reach, reach)
         body.lower = body.position - extents + wl.min(travel, wl.vec3(0.0, 0.0, 0.0))
         body.upper = body.position + extents + wl.max(travel, wl.vec3(0.0, 0.0, 0.0))
+        speed_sq = wl.length_sq(body.velocity) + wl.length_sq(body.spin) * body.radius * body.radius
+        forced = wl.length_sq(body.force) + wl.length_sq(body.torque) > 0.0
+        slow = speed_sq < world.sleep_speed * world.sleep_speed and not forced
+        body.rest = body.rest + 1 if body.motion == DYNAMIC and body.touching and slow else 0
+        body.touching = False
+        body.awake = body.motion == DYNAMIC and body.rest < world.sleep_steps
+        if body.motion == KINEMATIC:
+            body.awake = speed_sq > 0.0
 
     @wl.system
     def broad_phase(a: Body, b: Body, world: World):
-        if a.motion != DYNAMIC and b.motion != DYNAMIC:
+        if (a.motion != DYNAMIC and b.motion != DYNAMIC) or not (a.awake or b.awake):
             return
         if (a.collision_group & b.collision_mask) == 0 or (b.collision_group & a.collision_mask) == 0:
             return

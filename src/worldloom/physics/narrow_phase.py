@@ -68,9 +68,12 @@ def narrow_phase_systems(World: type, Body: type, Contact: type) -> list[Any]:
         a = world.at(Body, pair.a)
         b = world.at(Body, pair.b)
         offset = b.position - a.position
-        turning = wl.length(a.spin) * a.radius + wl.length(b.spin) * b.radius
-        margin = world.margin + world.dt * (wl.length(b.velocity - a.velocity) + turning)
-        margin += a.forced_travel + b.forced_travel
+        a_spin = a.spin + a.world_inverse_inertia * a.torque * world.dt
+        b_spin = b.spin + b.world_inverse_inertia * b.torque * world.dt
+        turning = wl.length(a_spin) * a.radius + wl.length(b_spin) * b.radius
+        velocity = b.velocity + b.force * (b.inverse_mass * world.dt) - a.velocity
+        velocity -= a.force * (a.inverse_mass * world.dt)
+        margin = world.margin + world.dt * (wl.length(velocity) + turning)
         normal = wl.vec3(0.0, 0.0, 1.0)
         points = Points()
         separations = wl.vec4()
@@ -189,7 +192,23 @@ def narrow_phase_systems(World: type, Body: type, Contact: type) -> list[Any]:
 
     @wl.system
     def retire(contact: Contact, world: World):
+        """Removes contacts that have no successor; bodies asleep keep theirs until one of them moves."""
         if contact.born < world.step:
-            contact.despawn()
+            asleep = False
+            if contact.a.alive and contact.b.alive:
+                a = contact.a.get()
+                b = contact.b.get()
+                contact.a_id = a.id
+                contact.b_id = b.id
+                moved = wl.length_sq(b.position - a.position - contact.between) > 0.0
+                asleep = not (moved or a.awake or b.awake)
+            if asleep:
+                contact.last_impulse = contact.impulse
+            else:
+                contact.despawn()
+                if contact.a.alive:
+                    contact.a.get().rest = min(contact.a.get().rest, 0)
+                if contact.b.alive:
+                    contact.b.get().rest = min(contact.b.get().rest, 0)
 
     return [narrow_phase, retire]

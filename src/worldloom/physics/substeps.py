@@ -3,10 +3,11 @@
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import DYNAMIC, STATIC
+from worldloom.physics.bodies import DYNAMIC
 from worldloom.physics.contact_passes import friction_pass, normal_pass, turn, warm_start
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.motion import integrate_rotation, turned
+from worldloom.physics.sleeping import wake_function
 from worldloom.physics.solver import (
     RESTITUTION,
     WARM_START,
@@ -34,6 +35,7 @@ def stage_of(number: int, sweeps: int, last: bool) -> int:
 def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:
     """Systems over worlds, in order."""
     solve_joint = joint_function(World, Body, Joint)
+    wake_neighbours = wake_function(World, Body, Contact, Joint)
 
     @wl.system(separate=True)
     def solve(world: World):
@@ -41,11 +43,15 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
         push_rate, soft_mass, soft_relief = softness(min(world.contact_frequency, 0.25 / h), world.contact_damping, h)
         joint_rate, joint_mass, joint_relief = softness(min(world.joint_frequency, 0.25 / h), world.joint_damping, h)
         passes = 2 * world.sweeps + 1
+        wake_neighbours(world)
         for substep in range(world.substeps + 1):
             last = substep == world.substeps
             if not last:
                 for body in world.all(Body):
-                    if body.motion == DYNAMIC:
+                    if body.motion == DYNAMIC and not body.awake:
+                        body.velocity = wl.vec3(0.0, 0.0, 0.0)
+                        body.spin = wl.vec3(0.0, 0.0, 0.0)
+                    elif body.motion == DYNAMIC:
                         body.velocity += (world.gravity + body.force * body.inverse_mass) * h
                         body.spin += body.world_inverse_inertia * body.torque * h
             for number in range(1 if last else passes):
@@ -53,7 +59,7 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                 moved = (substep == 0 and number == 0) or number == world.sweeps + 1
                 if number == world.sweeps + 1:
                     for body in world.all(Body):
-                        if body.motion != STATIC:
+                        if body.awake:
                             body.position += body.velocity * h
                             if body.motion == DYNAMIC:
                                 body.rotation, body.spin, body.world_inverse_inertia = integrate_rotation(
@@ -64,7 +70,7 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                 for joint in world.all(Joint):
                     solve_joint(world, joint, stage, h, joint_rate, joint_mass, joint_relief)
                 for contact in world.all(Contact):
-                    if last and contact.restitution == 0.0:
+                    if not contact.solved or (last and contact.restitution == 0.0):
                         continue
                     a = world.at(Body, contact.a_id)
                     b = world.at(Body, contact.b_id)
@@ -74,6 +80,7 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                     a_mass, b_mass = a.inverse_mass, b.inverse_mass
                     a_inverse, b_inverse = a.world_inverse_inertia, b.world_inverse_inertia
                     if moved:
+                        contact.between = between
                         contact.arms, contact.gaps = placed_points(
                             normal, between, contact.a_anchors, a.rotation, contact.a_radius,
                             contact.b_anchors, b.rotation, contact.b_radius,
