@@ -53,6 +53,8 @@ class Body(wl.Entity):
     rest: int  # derived; steps for which it has been slow, in contact and without forces
     awake: bool  # derived; whether this step moves it
     touching: bool  # derived; whether it had a contact in the last step
+    free_velocity: wl.vec3  # derived; m/s, at the end of this step without contacts
+    free_momentum: wl.vec3  # derived; kg m²/s, angular, at the end of this step without contacts
 
 
 class World(wl.World):

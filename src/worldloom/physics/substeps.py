@@ -5,6 +5,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
 from worldloom.physics.contact_passes import friction_pass, normal_pass, turn, warm_start
+from worldloom.physics.energy import energy_functions
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.motion import integrate_rotation, turned
 from worldloom.physics.sleeping import wake_function
@@ -21,6 +22,8 @@ from worldloom.physics.solver import (
     softness,
 )
 
+EXTRA_SWEEPS = 8  # without bias, in substeps in which contacts would add energy
+
 
 @wl.function
 def stage_of(number: int, sweeps: int, last: bool) -> int:
@@ -35,6 +38,7 @@ def stage_of(number: int, sweeps: int, last: bool) -> int:
 def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:
     """Systems over worlds, in order."""
     solve_joint = joint_function(World, Body, Joint)
+    keep_free_motion, contacts_add_energy = energy_functions(World, Body, Joint)
     wake_neighbours = wake_function(World, Body, Contact, Joint)
 
     @wl.system(separate=True)
@@ -44,6 +48,7 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
         joint_rate, joint_mass, joint_relief = softness(min(world.joint_frequency, 0.25 / h), world.joint_damping, h)
         passes = 2 * world.sweeps + 1
         wake_neighbours(world)
+        weightless = wl.length_sq(world.gravity) == 0.0
         for substep in range(world.substeps + 1):
             last = substep == world.substeps
             if not last:
@@ -54,10 +59,18 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                     elif body.motion == DYNAMIC:
                         body.velocity += (world.gravity + body.force * body.inverse_mass) * h
                         body.spin += body.world_inverse_inertia * body.torque * h
-            for number in range(1 if last else passes):
+                if weightless:
+                    keep_free_motion(world)
+            for number in range(1 if last else passes + EXTRA_SWEEPS):
+                if number == passes:
+                    adds_energy = False
+                    if weightless:
+                        adds_energy = contacts_add_energy(world)
+                    if not adds_energy:
+                        break
                 stage = stage_of(number, world.sweeps, last)
-                moved = (substep == 0 and number == 0) or number == world.sweeps + 1
-                if number == world.sweeps + 1:
+                integrated = number == world.sweeps + 1
+                if integrated:
                     for body in world.all(Body):
                         if body.awake:
                             body.position += body.velocity * h
@@ -79,7 +92,7 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                     between = b.position - a.position
                     a_mass, b_mass = a.inverse_mass, b.inverse_mass
                     a_inverse, b_inverse = a.world_inverse_inertia, b.world_inverse_inertia
-                    if moved:
+                    if integrated or (substep == 0 and number == 0):
                         contact.between = between
                         contact.arms, contact.gaps = placed_points(
                             normal, between, contact.a_anchors, a.rotation, contact.a_radius,
@@ -132,7 +145,7 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                         )  # fmt: skip
                         impulse += drag
                         total = impulses[0] + impulses[1] + impulses[2] + impulses[3]
-                        if stage == RESTITUTION:
+                        if last or number >= passes:
                             before = contact.impulses
                             contact.impulse += total - (before[0] + before[1] + before[2] + before[3])
                         elif number == passes - 1:
