@@ -92,7 +92,7 @@ def test_a_contact_tells_which_bodies_touch_and_how_hard():
 
 
 def test_more_pairs_than_the_capacity_are_a_named_fault():
-    sim = wl.Simulation("PhysicsScene-v0", 1, "cpu", seed=0, counts={physics.Pair: 1})
+    sim = wl.Simulation("PhysicsScene-v0", 1, "python", seed=0, counts={physics.Pair: 1})
     sim.set_config("bodies", 3)
     kinds = np.zeros((1, 12, 3), np.int32)
     kinds[0, :3] = [body.kinds() for body in (FLOOR, BOX, BOX)]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from physics_scenes import CUBE, HULL_POINTS, HULLS, SOLID, BodySpec, matrix, simulate
 from scipy.spatial import ConvexHull
+from thorough import THOROUGH
 
 from worldloom import physics
 from worldloom.physics.separating_axis import EDGE_ABSOLUTE, EDGE_RELATIVE
@@ -13,7 +14,7 @@ mujoco = pytest.importorskip("mujoco")
 GEOMS = {physics.SPHERE: "sphere", physics.CAPSULE: "capsule", physics.BOX: "box"}
 POLYTOPES = (physics.BOX, physics.WEDGE, physics.HULL)
 MARGIN = 5.0  # m, more than any distance
-PAIRS = 10_000
+PAIRS = 10_000 if THOROUGH else 1_500
 
 
 def wedge_points(size):

@@ -45,7 +45,7 @@ def joint_frame(kind: int, axis: wl.vec3, a_rotation: wl.quat, between: wl.vec3)
 
 
 @wl.function
-def rotation_vector(rotation: wl.quat) -> wl.vec3:
+def error_vector(rotation: wl.quat) -> wl.vec3:
     """Twice the vector part of a quaternion: axis times angle for small angles."""
     sign = -2.0 if rotation[3] < 0.0 else 2.0
     return wl.vec3(rotation[0], rotation[1], rotation[2]) * sign
@@ -61,7 +61,7 @@ def angular_error(kind: int, axis: wl.vec3, rest: wl.quat, a_rotation: wl.quat, 
         on_a = wl.quat_rotate(a_rotation, axis)
         on_b = wl.quat_rotate(b_rotation, wl.quat_rotate_inv(rest, axis))
         return wl.cross(on_a, on_b)
-    return rotation_vector(b_rotation * wl.quat_inverse(a_rotation * rest))
+    return error_vector(b_rotation * wl.quat_inverse(a_rotation * rest))
 
 
 @wl.function
