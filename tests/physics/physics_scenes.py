@@ -143,10 +143,11 @@ def simulate(
     joints: tuple[JointSpec, ...] = (),
     world: str = "PhysicsScene-v0",
     device: str = "cpu",
+    exact: bool = False,
     **config,
 ) -> wl.Simulation:
     """A simulation with one world per list of bodies, and the same joints in all of them."""
-    sim = wl.Simulation(world, num_worlds=len(scenes), device=device, seed=0)
+    sim = wl.Simulation(world, num_worlds=len(scenes), device=device, seed=0, exact=exact)
     kinds = np.zeros((len(scenes), MAX_BODIES, 3), np.int32)
     values = np.zeros((len(scenes), MAX_BODIES, 20), np.float32)
     for i, scene in enumerate(scenes):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from physics_scenes import FLOOR, SOLID, BodySpec, Scene, Thing, connect, place
 
 import worldloom as wl
@@ -64,7 +65,7 @@ def scene(bodies: list[BodySpec], device: str = "python", **eye) -> wl.Simulatio
     sim.set_config("values", values)
     sim.reset()
     for name, value in {"direction": (1.0, 0.0, 0.0), **eye}.items():
-        sim[Eye][name].numpy()[0, 0] = value
+        sim[Eye][name].torch()[0, 0] = torch.as_tensor(value)
     return sim
 
 
