@@ -126,7 +126,7 @@ class JointState(wl.Components):
     anchor_a: wl.vec3  # m, in the frame of A
     anchor_b: wl.vec3  # m, in the frame of B
     rotation: wl.quat = (0.0, 0.0, 0.0, 1.0)  # of B seen from A, at the coordinate 0
-    axis: wl.vec3 = (0.0, 0.0, 1.0)  # unit vector in the frame of A
+    axis: wl.vec3 = (0.0, 0.0, 1.0)  # in the frame of A, of any length
     lower: float = -UNLIMITED  # limits of the coordinate: rad of a hinge, m of a slider or distance joint
     upper: float = UNLIMITED
     motor_speed: float  # rad/s or m/s
@@ -135,6 +135,6 @@ class JointState(wl.Components):
     a_id: int  # derived; rows of the bodies
     b_id: int  # derived
     coordinate: float  # derived; angle, offset or distance at the end of the step
-    linear_impulse: wl.vec3  # N s, of the last substep, along the frame of the joint
-    angular_impulse: wl.vec3  # N m s
+    linear_impulse: wl.vec3  # N s, of the last substep on B, world axes, without motor and limits
+    angular_impulse: wl.vec3  # N m s, the same
     free_impulse: wl.vec3  # motor, lower limit, upper limit

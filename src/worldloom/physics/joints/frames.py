@@ -35,8 +35,8 @@ def angular_rows(kind: int) -> wl.vec3:
 @wl.function
 def joint_frame(kind: int, axis: wl.vec3, a_rotation: wl.quat, between: wl.vec3) -> wl.mat33:
     """The frame of a joint: t0, t1, t2 as rows, world axes; ``between`` is the vector from anchor A to anchor B."""
-    t0 = wl.quat_rotate(a_rotation, wl.normalize(axis))
-    t1 = wl.quat_rotate(a_rotation, tangent(wl.normalize(axis)))
+    t0 = wl.quat_rotate(a_rotation, axis)
+    t1 = wl.quat_rotate(a_rotation, tangent(axis))
     if kind == DISTANCE:
         t0 = wl.normalize(between)
         t1 = tangent(t0)
@@ -81,3 +81,21 @@ def joint_coordinate(
     if kind == SLIDER:
         return wl.dot(between, wl.quat_rotate(a_rotation, axis))
     return wl.length(between) if kind == DISTANCE else 0.0
+
+
+@wl.function
+def stiffened_inertia(inverse: wl.mat33, load: float) -> wl.mat33:
+    """Inverse inertia of a body under a load that would turn it back and forth within a few substeps.
+
+    A force f at an arm r is a spring of the rotation, with the stiffness |f| |r|. Explicit steps h of it are stable if
+    h² |f| |r| is below 4 times the smallest moment of inertia; a larger load counts as additional inertia.
+
+    Args:
+        inverse: inverse inertia.
+        load: h² |f| |r|, kg m².
+    """
+    trace = wl.trace(inverse)
+    if 0.5 * load * trace <= 1.0:
+        return inverse
+    added = 0.5 * load - 1.0 / trace
+    return inverse * wl.inverse(wl.diag(wl.vec3(1.0, 1.0, 1.0)) + inverse * added)

@@ -3,7 +3,14 @@
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.joints.frames import angular_error, joint_coordinate, joint_frame
+from worldloom.physics.joints.frames import (
+    angular_error,
+    angular_rows,
+    joint_coordinate,
+    joint_frame,
+    linear_rows,
+    stiffened_inertia,
+)
 from worldloom.physics.joints.passes import apply_impulse, joint_impulse, joint_pass
 from worldloom.physics.solver import RESTITUTION, WARM_START, WITH_BIAS
 
@@ -32,13 +39,18 @@ def joint_function(World: type, Body: type, Joint: type) -> Any:
         b_arm = wl.quat_rotate(b.rotation, joint.anchor_b)
         a_arm = b.position + b_arm - a.position
         gap = a_arm - wl.quat_rotate(a.rotation, joint.anchor_a)
-        joint.coordinate = joint_coordinate(joint.kind, joint.axis, joint.rotation, a.rotation, b.rotation, gap)
+        axis = wl.normalize(joint.axis)
+        joint.coordinate = joint_coordinate(joint.kind, axis, joint.rotation, a.rotation, b.rotation, gap)
         if a.inverse_mass + b.inverse_mass > 0.0 and stage != RESTITUTION:
-            frame = joint_frame(joint.kind, joint.axis, a.rotation, gap)
+            frame = joint_frame(joint.kind, axis, a.rotation, gap)
             v_a, w_a, v_b, w_b = a.velocity, a.spin, b.velocity, b.spin
-            a_mass, a_inverse = a.inverse_mass, a.world_inverse_inertia
-            b_mass, b_inverse = b.inverse_mass, b.world_inverse_inertia
-            linear, angular, free = joint.linear_impulse, joint.angular_impulse, joint.free_impulse
+            load = h * (wl.length(joint.linear_impulse) + abs(joint.free_impulse[1] - joint.free_impulse[2]))
+            a_mass, a_inverse = a.inverse_mass, stiffened_inertia(a.world_inverse_inertia, load * wl.length(a_arm))
+            b_mass, b_inverse = b.inverse_mass, stiffened_inertia(b.world_inverse_inertia, load * wl.length(b_arm))
+            # World axes keep the direction of a load while the frame turns.
+            linear = wl.cw_mul(linear_rows(joint.kind), frame * joint.linear_impulse)
+            angular = wl.cw_mul(angular_rows(joint.kind), frame * joint.angular_impulse)
+            free = joint.free_impulse
             if stage == WARM_START:
                 impulse, torque = joint_impulse(joint.kind, frame, linear, angular, free)
                 v_a, w_a, v_b, w_b = apply_impulse(
@@ -49,12 +61,13 @@ def joint_function(World: type, Body: type, Joint: type) -> Any:
                 v_a, w_a, v_b, w_b, linear, angular, free = joint_pass(
                     v_a, w_a, v_b, w_b, a_mass, b_mass, a_inverse, b_inverse, a_arm, b_arm,
                     joint.kind, frame, gap,
-                    angular_error(joint.kind, joint.axis, joint.rotation, a.rotation, b.rotation),
+                    angular_error(joint.kind, axis, joint.rotation, a.rotation, b.rotation),
                     joint.coordinate, joint.lower, joint.upper, joint.motor_speed, joint.motor_force * h, h,
                     rate if soft else 0.0, mass if soft else 1.0, relief if soft else 0.0,
                     linear, angular, free,
                 )  # fmt: skip
-                joint.linear_impulse, joint.angular_impulse, joint.free_impulse = linear, angular, free
+                back = wl.transpose(frame)
+                joint.linear_impulse, joint.angular_impulse, joint.free_impulse = back * linear, back * angular, free
             a.velocity, a.spin, b.velocity, b.spin = v_a, w_a, v_b, w_b
 
     return solve_joint
