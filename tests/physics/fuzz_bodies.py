@@ -94,10 +94,16 @@ def fuzzed(worlds: int, seed: int, device: str) -> wl.Simulation:
 
 
 def inject(sim: wl.Simulation, generator: np.random.Generator, worlds: int) -> dict[int, str]:
-    """A number that is not finite in one component of one body of some worlds: the components by world."""
+    """A number that is not finite in one component of one body of some worlds: the components by world.
+
+    Velocities of static bodies are left out, since a step clears them.
+    """
     chosen = {}
+    motion = sim[Thing].padded("motion").cpu().numpy()
     for world in generator.choice(worlds, max(worlds // 10, 1), replace=False):
         name = str(generator.choice(TARGETS))
+        if name in ("velocity", "spin") and motion[world, 1] == physics.STATIC:
+            name = "position"
         sim[Thing][name].torch()[int(world), 1] = float(generator.choice(VALUES))
         chosen[int(world)] = name
     return chosen
