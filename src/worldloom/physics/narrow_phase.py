@@ -5,7 +5,8 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import Pair, Tangents
 from worldloom.physics.box_contacts import box_box, plane_box
-from worldloom.physics.clipping import Points, manifold_point, set_point
+from worldloom.physics.clipping import Points, manifold_point, points_of
+from worldloom.physics.contact_passes import normal_speeds
 from worldloom.physics.manifolds import contact_manifold
 from worldloom.physics.shapes import (
     BOX,
@@ -22,7 +23,6 @@ from worldloom.physics.shapes import (
     polytope_faces,
     polytope_vertices,
 )
-from worldloom.physics.solver import point_velocity
 
 
 @wl.function
@@ -35,29 +35,125 @@ def core_radius(shape: int, size: wl.vec3) -> float:
 
 @wl.function
 def core_anchors(
-    points: Points, separations: wl.vec4, count: int, centre: wl.vec3, rotation: wl.quat, side: wl.vec3, radius: float
+    points: Points, separations: wl.vec4, centre: wl.vec3, rotation: wl.quat, side: wl.vec3, radius: float
 ) -> Points:
     """Points of a manifold moved to the core of a body, in its frame; ``side`` is the normal towards that body."""
-    anchors = Points()
-    for i in range(count):
-        point = manifold_point(points, i) + side * (0.5 * separations[i] + radius) - centre
-        anchors = set_point(anchors, i, wl.quat_rotate_inv(rotation, point))
-    return anchors
+    axes = wl.transpose(wl.quat_to_matrix(rotation))
+    origin = side * radius - centre
+    return points_of(
+        axes * (manifold_point(points, 0) + side * (0.5 * separations[0]) + origin),
+        axes * (manifold_point(points, 1) + side * (0.5 * separations[1]) + origin),
+        axes * (manifold_point(points, 2) + side * (0.5 * separations[2]) + origin),
+        axes * (manifold_point(points, 3) + side * (0.5 * separations[3]) + origin),
+    )
 
 
 @wl.function
-def predecessor(a: wl.vec3, b: wl.vec3, a_anchors: Points, b_anchors: Points, count: int, reach: float) -> int:
-    """The old point nearest to a new one, by its anchor on A or on B; -1 if none is within reach."""
+def nearer(
+    best: float,
+    found: wl.vec3,
+    a: wl.vec3,
+    b: wl.vec3,
+    old_a: wl.vec3,
+    old_b: wl.vec3,
+    impulse: float,
+    x: float,
+    y: float,
+):
+    """The impulses of an old point if it is nearer than ``best`` to a new one, by its anchor on A or on B."""
+    distance_sq = min(wl.length_sq(a - old_a), wl.length_sq(b - old_b))
+    if distance_sq < best:
+        return distance_sq, wl.vec3(impulse, x, y)
+    return best, found
+
+
+@wl.function
+def inherited(
+    a: wl.vec3,
+    b: wl.vec3,
+    a_anchors: Points,
+    b_anchors: Points,
+    count: int,
+    impulses: wl.vec4,
+    tangents: Tangents,
+    reach: float,
+) -> wl.vec3:
+    """Normal and tangential impulses of the old point nearest to a new one; 0 if none is within reach."""
     best = reach * reach
-    chosen = -1
-    for i in range(count):
-        distance_sq = min(
-            wl.length_sq(a - manifold_point(a_anchors, i)), wl.length_sq(b - manifold_point(b_anchors, i))
+    found = wl.vec3(0.0, 0.0, 0.0)
+    best, found = nearer(
+        best, found, a, b, manifold_point(a_anchors, 0), manifold_point(b_anchors, 0),
+        impulses[0], tangents[0], tangents[1],
+    )  # fmt: skip
+    if count > 1:
+        best, found = nearer(
+            best, found, a, b, manifold_point(a_anchors, 1), manifold_point(b_anchors, 1),
+            impulses[1], tangents[2], tangents[3],
+        )  # fmt: skip
+    if count > 2:
+        best, found = nearer(
+            best, found, a, b, manifold_point(a_anchors, 2), manifold_point(b_anchors, 2),
+            impulses[2], tangents[4], tangents[5],
+        )  # fmt: skip
+    if count > 3:
+        best, found = nearer(
+            best, found, a, b, manifold_point(a_anchors, 3), manifold_point(b_anchors, 3),
+            impulses[3], tangents[6], tangents[7],
+        )  # fmt: skip
+    return found
+
+
+@wl.function
+def inherited_impulses(
+    a_anchors: Points,
+    b_anchors: Points,
+    count: int,
+    old_a: Points,
+    old_b: Points,
+    old_count: int,
+    impulses: wl.vec4,
+    tangents: Tangents,
+    reach: float,
+):
+    """The impulses with which the points of a contact start, those of its predecessor: (normal, tangential)."""
+    p0, p1, p2, p3 = wl.vec3(0.0, 0.0, 0.0), wl.vec3(0.0, 0.0, 0.0), wl.vec3(0.0, 0.0, 0.0), wl.vec3(0.0, 0.0, 0.0)
+    p0 = inherited(
+        manifold_point(a_anchors, 0), manifold_point(b_anchors, 0), old_a, old_b, old_count, impulses, tangents, reach
+    )
+    if count > 1:
+        p1 = inherited(
+            manifold_point(a_anchors, 1),
+            manifold_point(b_anchors, 1),
+            old_a,
+            old_b,
+            old_count,
+            impulses,
+            tangents,
+            reach,
         )
-        if distance_sq < best:
-            best = distance_sq
-            chosen = i
-    return chosen
+    if count > 2:
+        p2 = inherited(
+            manifold_point(a_anchors, 2),
+            manifold_point(b_anchors, 2),
+            old_a,
+            old_b,
+            old_count,
+            impulses,
+            tangents,
+            reach,
+        )
+    if count > 3:
+        p3 = inherited(
+            manifold_point(a_anchors, 3),
+            manifold_point(b_anchors, 3),
+            old_a,
+            old_b,
+            old_count,
+            impulses,
+            tangents,
+            reach,
+        )
+    return wl.vec4(p0.x, p1.x, p2.x, p3.x), Tangents(p0.y, p0.z, p1.y, p1.z, p2.y, p2.z, p3.y, p3.z)
 
 
 def narrow_phase_systems(World: type, Body: type, Contact: type) -> list[Any]:
@@ -140,32 +236,19 @@ def narrow_phase_systems(World: type, Body: type, Contact: type) -> list[Any]:
             a_radius = core_radius(a.shape, a.size)
             b_radius = core_radius(b.shape, b.size)
             origin = wl.vec3(0.0, 0.0, 0.0)
-            a_anchors = core_anchors(points, separations, count, origin, a.rotation, -normal, a_radius)
-            b_anchors = core_anchors(points, separations, count, offset, b.rotation, normal, b_radius)
-            approach = wl.vec4()
-            for i in range(count):
-                a_arm = manifold_point(points, i)
-                approach[i] = wl.dot(
-                    normal, point_velocity(a.velocity, a.spin, b.velocity, b.spin, a_arm, a_arm - offset)
-                )
+            a_anchors = core_anchors(points, separations, origin, a.rotation, -normal, a_radius)
+            b_anchors = core_anchors(points, separations, offset, b.rotation, normal, b_radius)
+            arms = points - points_of(offset, offset, offset, offset)
+            approach = normal_speeds(b.velocity - a.velocity, a.spin, b.spin, offset, arms, normal)
             impulses = wl.vec4()
             tangents = Tangents()
             last_impulse = 0.0
             for old in world.all(Contact):
-                if old.a == a.ref and old.b == b.ref and old.born < world.step:
-                    for i in range(count):
-                        match = predecessor(
-                            manifold_point(a_anchors, i),
-                            manifold_point(b_anchors, i),
-                            old.a_anchors,
-                            old.b_anchors,
-                            old.num_points,
-                            world.match_distance,
-                        )
-                        if match >= 0:
-                            impulses[i] = old.impulses[match]
-                            tangents[2 * i] = old.tangents[2 * match]
-                            tangents[2 * i + 1] = old.tangents[2 * match + 1]
+                if old.b == b.ref and old.a == a.ref and old.born < world.step:
+                    impulses, tangents = inherited_impulses(
+                        a_anchors, b_anchors, count, old.a_anchors, old.b_anchors, old.num_points,
+                        old.impulses, old.tangents, world.match_distance,
+                    )  # fmt: skip
                     last_impulse = old.impulse
                     old.despawn()
             world.spawn(

@@ -38,12 +38,6 @@ def tangent(normal: wl.vec3) -> wl.vec3:
 
 
 @wl.function
-def point_velocity(v_a: wl.vec3, w_a: wl.vec3, v_b: wl.vec3, w_b: wl.vec3, a_arm: wl.vec3, b_arm: wl.vec3) -> wl.vec3:
-    """Velocity of B relative to A at a contact point."""
-    return v_b + wl.cross(w_b, b_arm) - v_a - wl.cross(w_a, a_arm)
-
-
-@wl.function
 def placed_points(
     normal: wl.vec3,
     between: wl.vec3,
