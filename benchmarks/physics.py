@@ -109,9 +109,7 @@ def furnish(world: Yard):
             Block,
             shape=shape,
             size=size,
-            position=wl.vec3(
-                world.random(-world.arena, world.arena), world.random(-world.arena, world.arena), height
-            ),
+            position=wl.vec3(world.random(-world.arena, world.arena), world.random(-world.arena, world.arena), height),
             rotation=wl.quat_from_axis_angle(wl.vec3(0.0, 0.0, 1.0), yaw),
             angular_factor=factor,
             mass=mass,
