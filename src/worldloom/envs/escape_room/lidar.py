@@ -4,13 +4,14 @@ import math
 
 import worldloom as wl
 from worldloom.envs.escape_room.entities import (
-    AGENT,
-    CUBE,
     FIRST_AGENT,
+    FIRST_BORDER,
+    FIRST_CUBE,
     LIDAR_DEPTH,
     LIDAR_RAYS,
     LIDAR_TYPE,
     NONE,
+    NUM_BODIES,
     NUM_ROOMS,
     NUM_TYPES,
     Agent,
@@ -20,65 +21,75 @@ from worldloom.envs.escape_room.entities import (
 
 NO_HIT = 1.0e30
 SMALLEST_SLOPE = 1.0e-12
-"""Direction components below it count as parallel to the faces."""
+"""Smaller components of a direction are replaced by it, so that reciprocals are finite."""
 
 
 @wl.function
-def slab(start: float, slope: float, half: float):
-    """Distances at which a ray enters and leaves the slab from ``-half`` to ``half`` of one axis."""
+def reciprocal(slope: float) -> float:
+    """1 / slope, finite for a slope of 0."""
     if abs(slope) < SMALLEST_SLOPE:
-        if abs(start) <= half:
-            return -NO_HIT, NO_HIT
-        return NO_HIT, -NO_HIT
-    near = (-half - start) / slope
-    far = (half - start) / slope
-    return min(near, far), max(near, far)
+        return 1.0 / SMALLEST_SLOPE
+    return 1.0 / slope
 
 
 @wl.function
-def ray_box(start: wl.vec3, direction: wl.vec3, half: wl.vec3) -> float:
-    """Distance along a ray to a box with its centre at the origin; 0 from within, ``NO_HIT`` for a miss.
+def ray_upright_box(start: wl.vec3, inverse_x: float, inverse_y: float, half: wl.vec3) -> float:
+    """Distance along a horizontal ray to a box with world axes; 0 from within, ``NO_HIT`` for a miss.
 
     Args:
-        start: of the ray, in the frame of the box.
-        direction: of unit length, in the frame of the box.
+        start: of the ray, relative to the centre of the box.
+        inverse_x, inverse_y: reciprocals of the unit direction.
         half: half extents.
     """
-    x_near, x_far = slab(start.x, direction.x, half.x)
-    y_near, y_far = slab(start.y, direction.y, half.y)
-    z_near, z_far = slab(start.z, direction.z, half.z)
-    near = max(x_near, y_near, z_near, 0.0)
-    if near > min(x_far, y_far, z_far):
-        return NO_HIT
-    return near
+    x0, x1 = (-half.x - start.x) * inverse_x, (half.x - start.x) * inverse_x
+    y0, y1 = (-half.y - start.y) * inverse_y, (half.y - start.y) * inverse_y
+    near = max(min(x0, x1), min(y0, y1), 0.0)
+    far = min(max(x0, x1), max(y0, y1))
+    return near if near <= far and abs(start.z) <= half.z else NO_HIT
 
 
 @wl.function
-def ray_turned_box(start: wl.vec3, direction: wl.vec3, half: wl.vec3, rotation: wl.quat) -> float:
-    """As :func:`ray_box` for a turned box; the start is relative to its centre, in world axes."""
+def ray_turned_box(start: wl.vec3, direction: wl.vec3, half: wl.vec3, rotation: wl.quat, reach: float) -> float:
+    """The same for a box with any rotation; ``NO_HIT`` also for boxes whose bounding sphere is beyond ``reach``."""
     along = wl.dot(start, direction)
-    if wl.length_sq(start) - along * along > wl.length_sq(half):
+    square = wl.length_sq(start)
+    radius_sq = wl.length_sq(half)
+    if square - along * along > radius_sq or (square > radius_sq and along > 0.0):
+        return NO_HIT  # the ray passes the bounding sphere, or has left it
+    if square > 2.0 * (reach * reach + radius_sq):
         return NO_HIT
-    return ray_box(wl.quat_rotate_inv(rotation, start), wl.quat_rotate_inv(rotation, direction), half)
+    origin = wl.quat_rotate_inv(rotation, start)
+    way = wl.quat_rotate_inv(rotation, direction)
+    near, far = 0.0, NO_HIT
+    for i in range(3):
+        inverse = reciprocal(way[i])
+        low, high = (-half[i] - origin[i]) * inverse, (half[i] - origin[i]) * inverse
+        near = max(near, min(low, high))
+        far = min(far, max(low, high))
+    return near if near <= far else NO_HIT
 
 
 @wl.function
 def nearest_box(world: Level, eye: wl.vec3, direction: wl.vec3, reach: float, own: int):
     """Row of the nearest body that a horizontal ray hits, -1 for none, and the distance; row ``own`` is left out."""
-    row = -1
+    inverse_x, inverse_y = reciprocal(direction.x), reciprocal(direction.y)
+    hit_row = -1
     nearest = reach
-    for body in world.all(Body):
-        if body.type != NONE and body.id != own:
-            distance = NO_HIT
-            start = eye - body.position
-            if body.type == CUBE or body.type == AGENT:
-                distance = ray_turned_box(start, direction, body.size, body.rotation)
-            else:
-                distance = ray_box(start, direction, body.size)
-            if distance < nearest:
-                nearest = distance
-                row = body.id
-    return row, nearest
+    for wall_row in range(FIRST_BORDER, FIRST_CUBE):
+        wall = world.at(Body, wall_row)
+        distance = ray_upright_box(eye - wall.position, inverse_x, inverse_y, wall.size)
+        if distance < nearest:
+            nearest = distance
+            hit_row = wall_row
+    for body_row in range(FIRST_AGENT, NUM_BODIES):
+        if body_row < FIRST_BORDER or body_row >= FIRST_CUBE:
+            body = world.at(Body, body_row)
+            if body.type != NONE and body_row != own:
+                distance = ray_turned_box(eye - body.position, direction, body.size, body.rotation, nearest)
+                if distance < nearest:
+                    nearest = distance
+                    hit_row = body_row
+    return hit_row, nearest
 
 
 @wl.system(threads=32)
