@@ -112,3 +112,5 @@ def _show(report: dict[str, Any]) -> None:
     if len(report["returns"]) > 1:
         for name, value in report["returns"].items():
             screen.print(f"  {name}: {value:.4g}", soft_wrap=True, markup=False)
+    for name, value in report["metrics"].items():
+        screen.print(f"  {name}: {value:.4g}", soft_wrap=True, markup=False)

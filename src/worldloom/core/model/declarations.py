@@ -39,6 +39,7 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
         valid_range=component.valid_range,
         check=component.check,
         layout=component.layout,
+        metric=component.metric,
     )
 
 

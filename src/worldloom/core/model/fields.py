@@ -57,6 +57,7 @@ class ComponentSpec:
             :func:`Between`.
         check: A further check of the values of a restored state; see :func:`Checked`.
         layout: The meaning of an observation's axes, and its readers. It is not part of a world's fingerprint.
+        metric: Whether evaluations report the mean of its last value in an episode. Not part of the fingerprint either.
     """
 
     dtype: Any
@@ -72,6 +73,7 @@ class ComponentSpec:
     valid_range: tuple[float, float] | None = None
     check: Check | None = None
     layout: ObservationLayout = DEFAULT_LAYOUT
+    metric: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,10 +187,18 @@ def Observation(
     return ComponentSpec(packed, array_shape, Role.OBSERVATION, finite=finite, low=low, high=high, layout=layout)
 
 
-def Info(dtype: Any, *shape: int) -> ComponentSpec:
-    """State that every step returns in addition to observations and rewards."""
+def Info(dtype: Any, *shape: int, metric: bool = False) -> ComponentSpec:
+    """State that every step returns in addition to observations and rewards.
+
+    Args:
+        dtype: The type of a value.
+        shape: Dimensions of an array of them.
+        metric: Whether evaluations report the mean of its last value in an episode; for one number.
+    """
     component = Array(dtype, *shape) if shape else ComponentSpec(_component_type(dtype, "Info"))
-    return replace(component, role=Role.INFO)
+    if metric and (shape or shape_of(component.dtype)):
+        raise misuse("a metric is one number", "declare an info of type bool, int or float with metric=True")
+    return replace(component, role=Role.INFO, metric=metric)
 
 
 def Action(space: Space) -> ComponentSpec:

@@ -122,5 +122,5 @@ class Agent(wl.Entity):
     is_grabbing: bool
     sight: wl.Observation(NUM_OBSERVED)
     reward: wl.Reward
-    rooms_passed: wl.Info(float)  # rooms that both agents have left by their doors
-    escaped: wl.Info(float)  # 1 if both have left all rooms, else 0
+    rooms_passed: wl.Info(float, metric=True)  # rooms that both agents have left by their doors
+    escaped: wl.Info(float, metric=True)  # 1 if both have left all rooms, else 0

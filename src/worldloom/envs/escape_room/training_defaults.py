@@ -8,19 +8,20 @@ ID = "EscapeRoom-v0"
 
 TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     (ID, "ppo"): {
-        "num_envs": 256,
+        "num_envs": 128,
         "num_steps": 40,
         "total_steps": 20_000_000,
-        "epochs": 2,
+        "epochs": 3,
         "minibatches": 4,
         # Cubes are moved long before the next room pays.
         "gamma": 0.998,
-        "learning_rate": 3e-4,
+        "learning_rate": 5e-4,
         "entropy_weight": 0.01,
         "normalize_values": True,
-        "policy.hidden": (256, 256, 256),
+        # Otherwise all worlds are in the first room at the same time.
+        "stagger": True,
+        "policy.hidden": (128, 128),
         "policy.activation": "relu",
-        "policy.layer_norm": True,
     },
 }
 """Settings that differ from the algorithm's defaults, by world and algorithm."""
@@ -28,7 +29,11 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
 GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     (ID, "ppo"): {
         "num_envs": 8192,
-        "total_steps": 2_000 * 8192 * 40,
+        "total_steps": 3_000 * 8192 * 40,
+        "epochs": 2,
+        "learning_rate": 3e-4,
+        "policy.hidden": (256, 256, 256),
+        "policy.layer_norm": True,
     },
 }
 """Further settings for a training on a GPU."""

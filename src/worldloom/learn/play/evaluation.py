@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from worldloom.learn.actions.distributions import to_env_action
 from worldloom.learn.agents.agent_group import AgentGroup
 from worldloom.learn.device.torch_settings import use_torch_settings
 from worldloom.learn.play.actors import Actor
+from worldloom.learn.play.episode_metrics import EpisodeMetrics
 
 __all__ = ["MAX_WORLDS", "Actor", "Evaluation", "EvaluationResult", "evaluate", "limit_steps", "num_worlds_for"]
 
@@ -85,6 +86,7 @@ class EvaluationResult:
         steps_per_second: Environment steps of these episodes per second of wall time.
         returns: Mean return by policy.
         cut_episodes: Episodes that :func:`limit_steps` cut off; their returns are those so far.
+        metrics: Means of the infos that the world declares as metrics, by name; see :class:`EpisodeMetrics`.
     """
 
     episodes: int
@@ -96,6 +98,7 @@ class EvaluationResult:
     steps_per_second: float
     returns: dict[str, float]
     cut_episodes: int = 0
+    metrics: dict[str, float] = field(default_factory=dict)
 
 
 def limit_steps(simulation: Simulation, max_steps: int) -> int:
@@ -144,6 +147,7 @@ def evaluate(
         played.total_length / played.seconds,
         {name: float(values.mean()) for name, values in played.returns.items()},
         played.cut_episodes,
+        played.metrics,
     )
 
 
@@ -156,12 +160,14 @@ class PlayedEpisodes:
         total_length: Steps of all episodes.
         seconds: Wall time.
         cut_episodes: Episodes that were truncated after ``cut_after`` steps.
+        metrics: Means of the world's metrics over the episodes.
     """
 
     returns: dict[str, torch.Tensor]
     total_length: int
     seconds: float
     cut_episodes: int = 0
+    metrics: dict[str, float] = field(default_factory=dict)
 
 
 def play_episodes(
@@ -185,6 +191,7 @@ def _play(
     cut_after: int,
 ) -> PlayedEpisodes:
     evaluation, worlds = Evaluation(simulation, actors), simulation.num_worlds
+    metrics = EpisodeMetrics(simulation)
     device = next(iter(actors.values()))[0].device
     remaining = episodes // worlds + (torch.arange(worlds, device=device) < episodes % worlds).long()
     lengths = torch.zeros(worlds, dtype=torch.int64, device=device)
@@ -206,6 +213,7 @@ def _play(
             )
         ended, rewards = evaluation.step()
         counted = ended & (remaining > 0)
+        metrics.add(counted)
         for name, (agent_group, _) in actors.items():
             running[name] += rewards[name]
             by_world = running[name].view(worlds, agent_group.agents)
@@ -224,7 +232,7 @@ def _play(
     if on_progress is not None:
         on_progress(episodes)
     returns = {name: torch.cat(parts).cpu() for name, parts in finished.items()}
-    return PlayedEpisodes(returns, total_length, seconds, cut_episodes)
+    return PlayedEpisodes(returns, total_length, seconds, cut_episodes, metrics.means())
 
 
 def num_worlds_for(episodes: int) -> int:

@@ -27,7 +27,8 @@ class EvaluationScore:
     Attributes:
         iteration: The iteration after which the policies were evaluated.
         score: Mean return over the trained policies.
-        metrics: ``eval/return`` and ``eval/length``; with several policies ``/<policy>`` is appended.
+        metrics: ``eval/return`` and ``eval/length``, with several policies ``/<policy>`` is appended; and
+            ``eval/<name>`` of every metric that the world declares.
     """
 
     iteration: int
@@ -80,6 +81,7 @@ class PeriodicEvaluation:
         for name, mean_return in result.returns.items():
             suffix = f"/{name}" if len(result.returns) > 1 else ""
             metrics |= {f"eval/return{suffix}": mean_return, f"eval/length{suffix}": result.mean_length}
+        metrics |= {f"eval/{name}": value for name, value in result.metrics.items()}
         scores = [result.returns[name] for name in result.returns if name in self.trained]
         return EvaluationScore(iteration, sum(scores) / len(scores), metrics)
 
