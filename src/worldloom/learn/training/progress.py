@@ -26,7 +26,8 @@ METRICS: dict[str, str] = {
     "elo/pool": "mean Elo rating of the policy's past selves",
     "elo/score": "mean score of the others against the policy's past selves: 1 win, 0.5 draw, 0 loss; recent iteration",
 }
-"""Every metric's name and meaning. With several policies ``/<policy>`` is appended to the name."""
+"""Every metric's name and meaning. With several policies ``/<policy>`` is appended to the name. Evaluations add
+``eval/<name>`` of every info that the world declares with ``metric=True``."""
 
 TIME_METRICS: dict[str, str] = {
     "time/steps_per_second": "recent environment steps per second",
