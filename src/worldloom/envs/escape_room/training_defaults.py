@@ -20,7 +20,7 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
         "normalize_values": True,
         # Otherwise all worlds are in the first room at the same time.
         "stagger": True,
-        "policy.hidden": (128, 128),
+        "policy.hidden": (256, 256),
         "policy.activation": "relu",
     },
 }
@@ -32,8 +32,6 @@ GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
         "total_steps": 3_000 * 8192 * 40,
         "epochs": 2,
         "learning_rate": 3e-4,
-        "policy.hidden": (256, 256, 256),
-        "policy.layer_norm": True,
     },
 }
 """Further settings for a training on a GPU."""
