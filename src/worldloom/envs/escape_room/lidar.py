@@ -7,6 +7,7 @@ from worldloom.envs.escape_room.entities import (
     FIRST_AGENT,
     FIRST_BORDER,
     FIRST_CUBE,
+    FIRST_END_WALL,
     LIDAR_DEPTH,
     LIDAR_RAYS,
     LIDAR_TYPE,
@@ -50,14 +51,15 @@ def ray_upright_box(start: wl.vec3, inverse_x: float, inverse_y: float, half: wl
 
 @wl.function
 def ray_turned_box(start: wl.vec3, direction: wl.vec3, half: wl.vec3, rotation: wl.quat, reach: float) -> float:
-    """The same for a box with any rotation; ``NO_HIT`` also for boxes whose bounding sphere is beyond ``reach``."""
-    along = wl.dot(start, direction)
+    """The same for a box with any rotation; also ``NO_HIT`` if its bounding sphere is farther than ``reach``."""
+    ahead = -wl.dot(start, direction)  # of the centre
     square = wl.length_sq(start)
     radius_sq = wl.length_sq(half)
-    if square - along * along > radius_sq or (square > radius_sq and along > 0.0):
-        return NO_HIT  # the ray passes the bounding sphere, or has left it
-    if square > 2.0 * (reach * reach + radius_sq):
-        return NO_HIT
+    if square - ahead * ahead > radius_sq:
+        return NO_HIT  # the ray passes the sphere
+    beyond = max(ahead - reach, -ahead, 0.0)
+    if beyond * beyond > radius_sq:
+        return NO_HIT  # the sphere is too far ahead, or behind
     origin = wl.quat_rotate_inv(rotation, start)
     way = wl.quat_rotate_inv(rotation, direction)
     near, far = 0.0, NO_HIT
@@ -71,16 +73,34 @@ def ray_turned_box(start: wl.vec3, direction: wl.vec3, half: wl.vec3, rotation: 
 
 @wl.function
 def nearest_box(world: Level, eye: wl.vec3, direction: wl.vec3, reach: float, own: int):
-    """Row of the nearest body that a horizontal ray hits, -1 for none, and the distance; row ``own`` is left out."""
+    """Row of the nearest body that a horizontal ray hits, -1 for none, and the distance; row ``own`` is left out.
+
+    End walls are tested from the agent's room onwards in the direction of the ray, up to the first hit before them.
+    """
     inverse_x, inverse_y = reciprocal(direction.x), reciprocal(direction.y)
     hit_row = -1
     nearest = reach
-    for wall_row in range(FIRST_BORDER, FIRST_CUBE):
-        wall = world.at(Body, wall_row)
-        distance = ray_upright_box(eye - wall.position, inverse_x, inverse_y, wall.size)
+    for border_row in range(FIRST_BORDER, FIRST_END_WALL):
+        border = world.at(Body, border_row)
+        distance = ray_upright_box(eye - border.position, inverse_x, inverse_y, border.size)
         if distance < nearest:
             nearest = distance
-            hit_row = wall_row
+            hit_row = border_row
+    room = int(eye.y / world.room_length)
+    onward = 1 if inverse_y > 0.0 else -1
+    face = -world.wall_thickness if inverse_y > 0.0 else 0.0  # of an end wall, from the end of its room
+    for n in range(NUM_ROOMS):
+        number = wl.clamp(room, 0, NUM_ROOMS - 1) + onward * n
+        if number >= 0 and number < NUM_ROOMS:
+            end = world.room_length * float(number + 1)
+            if (end + face - eye.y) * inverse_y < nearest:
+                for part in range(3):
+                    wall_row = FIRST_END_WALL + 3 * wl.clamp(number, 0, NUM_ROOMS - 1) + part
+                    wall = world.at(Body, wall_row)
+                    distance = ray_upright_box(eye - wall.position, inverse_x, inverse_y, wall.size)
+                    if distance < nearest:
+                        nearest = distance
+                        hit_row = wall_row
     for body_row in range(FIRST_AGENT, NUM_BODIES):
         if body_row < FIRST_BORDER or body_row >= FIRST_CUBE:
             body = world.at(Body, body_row)
