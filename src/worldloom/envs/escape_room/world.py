@@ -39,7 +39,7 @@ ESCAPE_ROOM = wl.register(
         Body: NUM_BODIES,
         Room: NUM_ROOMS,
         Button: NUM_BUTTONS * NUM_ROOMS,
-        **SOLID.entities(pairs=40, contacts=40, joints=NUM_AGENTS),
+        **SOLID.entities(pairs=48, contacts=48, joints=NUM_AGENTS, overflow="reset"),
     },
     reset=RESET,
     step=[
