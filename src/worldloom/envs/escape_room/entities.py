@@ -110,7 +110,7 @@ class Button(wl.Entity):
     is_pressed: bool
 
 
-SOLID = physics.systems(Level, Body)
+SOLID = physics.systems(Level, Body, shapes=(physics.PLANE, physics.BOX))
 
 
 class Agent(wl.Entity):
