@@ -44,7 +44,7 @@ class PhysicsSystems(Queries):
 def systems(world: type, body: type, shapes: Iterable[int] = ALL_SHAPES) -> PhysicsSystems:
     """The systems of physics for a world class and the kind of its bodies.
 
-    ``shapes`` are those that its bodies have; with planes and boxes alone, worlds compile several times faster.
+    ``shapes`` are those that its bodies have; with planes and boxes alone, worlds compile faster.
     """
 
     class Contact(wl.Entity, bodies.ContactState):
