@@ -56,9 +56,7 @@ def test_a_tall_box_drops_and_stands_or_falls() -> None:
 
 def test_cubes_settle_in_a_pit_between_two_planes() -> None:
     rng = np.random.default_rng(4)
-    drops = [
-        turned(CUBE.at(*rng.uniform(-0.5, 0.5, 2), 2.0 + 2.5 * k), *rng.normal(0.0, 0.1, 3)) for k in range(5)
-    ]
+    drops = [turned(CUBE.at(*rng.uniform(-0.5, 0.5, 2), 2.0 + 2.5 * k), *rng.normal(0.0, 0.1, 3)) for k in range(5)]
     places = settle([FLOOR, *SIDES, *drops], 240)
     assert np.abs(places[:, 0]).max() < 1.05 and places[:, 2].min() > 0.95
 

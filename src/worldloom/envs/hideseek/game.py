@@ -4,7 +4,18 @@ from math import inf
 
 import worldloom as wl
 from worldloom.envs.hideseek.actions import HANDLE, act
-from worldloom.envs.hideseek.entities import MAX_AGENTS, MAX_BOXES, MAX_RAMPS, MAX_SOLIDS, MAX_TEAM, SOLID, Arena, Hider, Seeker, Solid
+from worldloom.envs.hideseek.entities import (
+    MAX_AGENTS,
+    MAX_BOXES,
+    MAX_RAMPS,
+    MAX_SOLIDS,
+    MAX_TEAM,
+    SOLID,
+    Arena,
+    Hider,
+    Seeker,
+    Solid,
+)
 from worldloom.envs.hideseek.observations import describe, locate
 from worldloom.envs.hideseek.placement import enter_agents, place_bodies
 from worldloom.envs.hideseek.rendering import draw

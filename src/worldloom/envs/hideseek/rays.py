@@ -40,7 +40,7 @@ def ray_wall(origin: wl.vec3, inverse: wl.vec3, wall: wl.vec4) -> float:
 
 @wl.function
 def may_hit(offset: wl.vec3, direction: wl.vec3, length_sq: float, radius: float) -> bool:
-    """Whether a ray passes a sphere whose centre is at ``offset`` from its origin; ``length_sq`` is of the direction."""
+    """Whether a ray passes a sphere at ``offset`` from its origin; ``length_sq`` is that of the direction."""
     along = wl.dot(offset, direction)
     gap_sq = wl.length_sq(offset) - radius * radius
     return gap_sq <= 0.0 or (along > 0.0 and along * along >= gap_sq * length_sq)

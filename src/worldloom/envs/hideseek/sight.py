@@ -55,10 +55,35 @@ def nearest_hit(world: Arena, origin: wl.vec3, way: wl.vec3, ignore: int):
     return nearest, row
 
 
+@wl.function
+def is_hidden(world: Arena, origin: wl.vec3, way: wl.vec3, distance: float, own: int, target: int):
+    """Whether a body other than ``own`` and ``target`` is hit nearer than ``distance``, in lengths of ``way``."""
+    hidden = False
+    inverse = reciprocals(way)
+    for k in range(world.num_walls):
+        if ray_wall(origin, inverse, world.obstacles[k]) < distance:
+            hidden = True
+            break
+    if not hidden:
+        length_sq = wl.length_sq(way)
+        for k in range(world.first_agent + world.num_agents):
+            if k == own or k == target:
+                continue
+            other = world.at(Solid, k)
+            offset = other.position - origin
+            if not may_hit(offset, way, length_sq, other.radius):
+                continue
+            if ray_solid(offset, way, other.rotation, other.size, other.shape) < distance:
+                hidden = True
+                break
+    return hidden
+
+
 @wl.system(threads=32)
 def look(agent: Agent, world: Arena):
     """Visibility of targets: within the cone, and the first body on the ray from centre to centre."""
-    own = world.at(Solid, world.first_agent + agent.number)
+    own_row = world.first_agent + agent.number
+    own = world.at(Solid, own_row)
     origin = own.position
     forward = wl.quat_rotate(own.rotation, FORWARD)
     for target in wl.share(TARGETS):
@@ -67,25 +92,10 @@ def look(agent: Agent, world: Arena):
         if row >= 0:
             body = world.at(Solid, row)
             way = body.position - origin
-            length_sq = wl.length_sq(way)
-            cosine = wl.dot(way, forward)
-            seen = cosine >= world.cone_cosine * wl.sqrt(length_sq)
-            if seen:
+            if wl.dot(way, forward) >= world.cone_cosine * wl.length(way):
                 distance = ray_solid(way, way, body.rotation, body.size, body.shape)
-                inverse = reciprocals(way)
-                for k in range(world.num_walls):
-                    if ray_wall(origin, inverse, world.obstacles[k]) < distance:
-                        seen = False
-                        break
-                if seen:
-                    for k in range(world.first_agent + world.num_agents):
-                        if k != row and k != world.first_agent + agent.number:
-                            other = world.at(Solid, k)
-                            offset = other.position - origin
-                            if may_hit(offset, way, length_sq, other.radius):
-                                if ray_solid(offset, way, other.rotation, other.size, other.shape) < distance:
-                                    seen = False
-                                    break
+                hidden = is_hidden(world, origin, way, distance, own_row, row)
+                seen = not hidden
         agent.visible[target] = float(seen)
         if seen and not agent.hider and target < world.hiders:
             world.spotted |= True
@@ -116,9 +126,7 @@ def scan(agent: Agent, world: Arena):
                 along_y = wl.quat_rotate_inv(body.rotation, wl.vec3(0.0, 1.0, 0.0))
                 for ray in wl.share(RAYS):
                     x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
-                    agent.lidar[ray] = min(
-                        agent.lidar[ray], ray_box(start, along_x * x + along_y * y, size, wedge)
-                    )
+                    agent.lidar[ray] = min(agent.lidar[ray], ray_box(start, along_x * x + along_y * y, size, wedge))
     for ray in wl.share(RAYS):
         if agent.lidar[ray] > world.lidar_range:
             agent.lidar[ray] = 0.0
