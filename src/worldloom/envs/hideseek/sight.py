@@ -67,7 +67,7 @@ def is_hidden(world: Arena, origin: wl.vec3, way: wl.vec3, distance: float, own:
     if not hidden:
         length_sq = wl.length_sq(way)
         for k in range(world.first_agent + world.num_agents):
-            if k == own or k == target:
+            if k in (own, target):
                 continue
             other = world.at(Solid, k)
             offset = other.position - origin
