@@ -58,36 +58,44 @@ def ray_rectangle(x: float, y: float, wall: wl.vec4) -> float:
 
 
 @wl.function
-def bounding_box(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int):
-    """The origin of rays in the frame of a body's bounding box, its half extents, and 1 for a wedge, else 0."""
-    start = -wl.quat_rotate_inv(rotation, offset)
-    wedge = 0.0
-    if shape == physics.WEDGE:
-        start += wl.vec3(0.0, size.y / 3.0, -size.z / 3.0)  # from the centre of mass to the middle
-        wedge = 1.0
-    return start, size, wedge
+def wedge_middle(size: wl.vec3) -> wl.vec3:
+    """The centre of the bounding box of a wedge, from its centre of mass."""
+    return wl.vec3(0.0, -size.y / 3.0, size.z / 3.0)
 
 
 @wl.function
-def ray_box(start: wl.vec3, way: wl.vec3, size: wl.vec3, wedge: float) -> float:
-    """Distance to a box with the axes of the ray; of a wedge only the half below its slope counts."""
+def clip_to_box(start: wl.vec3, way: wl.vec3, size: wl.vec3):
+    """Distances at which a ray enters and leaves a box with half extents ``size`` about the origin."""
     x, y, z = reciprocal(way.x), reciprocal(way.y), reciprocal(way.z)
-    left, right = (-size.x - start.x) * x, (size.x - start.x) * x
-    near, far = (-size.y - start.y) * y, (size.y - start.y) * y
-    foot, top = (-size.z - start.z) * z, (size.z - start.z) * z
-    entry = max(max(min(left, right), min(near, far)), max(min(foot, top), 0.0))
-    leave = min(min(max(left, right), max(near, far)), max(foot, top))
-    # For a box, the half-space of the slope is everything.
-    height = (size.z * start.y - size.y * start.z) * wedge + (1.0 - wedge)
-    slope = reciprocal((size.z * way.y - size.y * way.z) * wedge)
-    crossing = -height * slope
-    entry = max(entry, crossing if slope > 0.0 else 0.0)
-    leave = min(leave, crossing if slope < 0.0 else MISS)
+    half_x, half_y, half_z = size.x * abs(x), size.y * abs(y), size.z * abs(z)
+    entry = max(max(-start.x * x - half_x, -start.y * y - half_y), max(-start.z * z - half_z, 0.0))
+    leave = min(min(half_x - start.x * x, half_y - start.y * y), half_z - start.z * z)
+    return entry, leave
+
+
+@wl.function
+def ray_box(start: wl.vec3, way: wl.vec3, size: wl.vec3) -> float:
+    """Distance to a box with half extents ``size`` about the origin."""
+    entry, leave = clip_to_box(start, way, size)
+    return entry if entry <= leave else MISS
+
+
+@wl.function
+def ray_wedge(start: wl.vec3, way: wl.vec3, size: wl.vec3) -> float:
+    """Distance to a wedge whose bounding box has half extents ``size`` about the origin."""
+    entry, leave = clip_to_box(start, way, size)
+    height = size.z * start.y - size.y * start.z  # positive below the slope
+    slope = reciprocal(size.z * way.y - size.y * way.z)
+    entry = max(entry, -height * slope if slope > 0.0 else 0.0)
+    leave = min(leave, -height * slope if slope < 0.0 else MISS)
     return entry if entry <= leave else MISS
 
 
 @wl.function
 def ray_solid(offset: wl.vec3, direction: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int) -> float:
     """Distance to a box or a wedge whose centre of mass is at ``offset`` from the origin."""
-    start, half, wedge = bounding_box(offset, rotation, size, shape)
-    return ray_box(start, wl.quat_rotate_inv(rotation, direction), half, wedge)
+    start = -wl.quat_rotate_inv(rotation, offset)
+    way = wl.quat_rotate_inv(rotation, direction)
+    if shape == physics.WEDGE:
+        return ray_wedge(start - wedge_middle(size), way, size)
+    return ray_box(start, way, size)

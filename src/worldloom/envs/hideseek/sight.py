@@ -1,16 +1,18 @@
 """What agents see: other agents, boxes and ramps in a cone, and the lidar."""
 
 import worldloom as wl
+from worldloom import physics
 from worldloom.envs.hideseek.entities import MAX_BOXES, OTHERS, RAYS, TARGETS, WALL_HEIGHT, Agent, Arena, Solid
 from worldloom.envs.hideseek.rays import (
     MISS,
-    bounding_box,
     may_hit,
     ray_box,
     ray_rectangle,
     ray_solid,
     ray_wall,
+    ray_wedge,
     reciprocals,
+    wedge_middle,
 )
 
 FORWARD = wl.vec3(0.0, 1.0, 0.0)
@@ -103,30 +105,40 @@ def look(agent: Agent, world: Arena):
 
 @wl.system(threads=32)
 def scan(agent: Agent, world: Arena):
-    """The lidar: 30 horizontal rays, counter-clockwise from the front; body by body, so that rays are a vector."""
+    """The lidar: 30 horizontal rays, counter-clockwise from the front.
+
+    All rays pass one body after the other: a body's frame is computed once, and the CPU computes rays as a vector.
+    """
     row = world.first_agent + agent.number
     own = world.at(Solid, row)
     origin = own.position
     forward = wl.quat_rotate(own.rotation, FORWARD)
+    walls = world.num_walls if origin.z < WALL_HEIGHT else 0
     for ray in wl.share(RAYS):
         agent.lidar[ray] = MISS
-    if origin.z < WALL_HEIGHT:
-        for k in range(world.num_walls):
-            wall = world.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
+    for k in range(walls):
+        wall = world.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
+        for ray in wl.share(RAYS):
+            x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
+            agent.lidar[ray] = min(agent.lidar[ray], ray_rectangle(x, y, wall))
+    for k in range(world.first_agent + world.num_agents):
+        body = world.at(Solid, k)
+        offset = body.position - origin
+        if k == row or abs(offset.z) >= body.radius:
+            continue
+        size = body.size
+        axes = wl.quat_to_matrix(body.rotation)
+        start = -(wl.transpose(axes) * offset)
+        along_x, along_y = wl.vec3(axes[0, 0], axes[0, 1], axes[0, 2]), wl.vec3(axes[1, 0], axes[1, 1], axes[1, 2])
+        if body.shape == physics.WEDGE:
+            start -= wedge_middle(size)
             for ray in wl.share(RAYS):
                 x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
-                agent.lidar[ray] = min(agent.lidar[ray], ray_rectangle(x, y, wall))
-    for k in range(world.first_agent + world.num_agents):
-        if k != row:
-            body = world.at(Solid, k)
-            offset = body.position - origin
-            if abs(offset.z) < body.radius:
-                start, size, wedge = bounding_box(offset, body.rotation, body.size, body.shape)
-                along_x = wl.quat_rotate_inv(body.rotation, wl.vec3(1.0, 0.0, 0.0))
-                along_y = wl.quat_rotate_inv(body.rotation, wl.vec3(0.0, 1.0, 0.0))
-                for ray in wl.share(RAYS):
-                    x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
-                    agent.lidar[ray] = min(agent.lidar[ray], ray_box(start, along_x * x + along_y * y, size, wedge))
+                agent.lidar[ray] = min(agent.lidar[ray], ray_wedge(start, along_x * x + along_y * y, size))
+        else:
+            for ray in wl.share(RAYS):
+                x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
+                agent.lidar[ray] = min(agent.lidar[ray], ray_box(start, along_x * x + along_y * y, size))
     for ray in wl.share(RAYS):
         if agent.lidar[ray] > world.lidar_range:
             agent.lidar[ray] = 0.0
