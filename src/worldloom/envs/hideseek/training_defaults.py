@@ -36,8 +36,6 @@ GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
         "num_steps": 40,
         "total_steps": 4_000_000_000,
         "minibatches": 8,
-        "policy.attention_size": 128,
-        "policy.hidden": (256,),
     },
 }
 """Further settings for a training on a GPU."""
