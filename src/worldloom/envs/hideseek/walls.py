@@ -95,8 +95,9 @@ def cut_door(world: Arena, orientation: int, number: int, width: float):
 
 @wl.function
 def connect_walls(world: Arena):
-    """Connect two parallel walls by a perpendicular wall with a door; nothing where six tries find none."""
+    """Connect two parallel walls by a perpendicular wall: its orientation and number, -1 where six tries fail."""
     orientation, first, second = 0, 0, -1
+    added = -1
     tries = 0
     while second < 0 and tries < TRIES:
         tries += 1
@@ -111,22 +112,23 @@ def connect_walls(world: Arena):
         ratio = world.random(0.4, 0.6)
         place = low + ratio * (high - low)
         line, beyond = world.wall_lines[orientation, first], world.wall_lines[orientation, second]
+        for parent in range(2):
+            split_wall(world, orientation, first if parent == 0 else second, place, place)
         added = add_wall(world, 1 - orientation, place, min(line, beyond), max(line, beyond))
-        split_wall(world, orientation, first, place, place)
-        split_wall(world, orientation, second, place, place)
-        cut_door(world, 1 - orientation, added, CONNECTION_DOOR)
+    return 1 - orientation, added
 
 
 @wl.function
-def open_wall(world: Arena):
-    """Cut a door into any wall, if it is long enough."""
+def choose_wall(world: Arena):
+    """A random wall to cut a door into: its orientation and number, -1 where it is too short."""
     number = world.integer(world.wall_counts[0] + world.wall_counts[1])
     orientation = 0
     if number >= world.wall_counts[0]:
         orientation = 1
         number -= world.wall_counts[0]
-    if world.wall_highs[orientation, number] - world.wall_lows[orientation, number] > MIN_DOOR_WALL:
-        cut_door(world, orientation, number, DOOR)
+    if world.wall_highs[orientation, number] - world.wall_lows[orientation, number] <= MIN_DOOR_WALL:
+        number = -1
+    return orientation, number
 
 
 @wl.system
@@ -138,12 +140,17 @@ def build_walls(world: Arena):
     doors = 4 + world.integer(3)
     while connections + doors > 0:
         coin = world.integer(2)
+        orientation, number = 0, -1
+        width = DOOR
         if connections > 0 and (doors == 0 or coin == 0):
             connections -= 1
-            connect_walls(world)
+            width = CONNECTION_DOOR
+            orientation, number = connect_walls(world)
         else:
             doors -= 1
-            open_wall(world)
+            orientation, number = choose_wall(world)
+        if number >= 0:
+            cut_door(world, orientation, number, width)
 
 
 @wl.system
