@@ -14,7 +14,7 @@ HAND_HEIGHT = 0.5
 """m, of the ray of lock and grab above the centre."""
 
 
-@wl.system
+@wl.system(separate=True)
 def act(agent: Agent, world: Arena):
     """Forces and torques, and the body ahead where the agent locks or grabs."""
     row = world.first_agent + agent.number
@@ -52,7 +52,7 @@ def lock(world: Arena, row: int, team: int):
 def handle_system(kind: Any, team: int) -> System:
     """Locks and grabs of a team, agent by agent."""
 
-    @wl.system
+    @wl.system(separate=True)
     def handle(world: Arena):
         for agent in world.all(kind):
             if agent.choose[4] == 1 and agent.ahead >= 0:

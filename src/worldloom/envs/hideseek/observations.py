@@ -30,7 +30,7 @@ def in_frame(forward: wl.vec3, v: wl.vec3) -> wl.vec2:
     return wl.vec2(v.x * forward.y - v.y * forward.x, v.x * forward.x + v.y * forward.y)
 
 
-@wl.system
+@wl.system(separate=True)
 def describe(agent: Agent, world: Arena):
     """Features of the agent and of all bodies that it may see, whether it sees them or not."""
     row = world.first_agent + agent.number
@@ -92,7 +92,7 @@ def describe(agent: Agent, world: Arena):
         agent.ramps_visible[target] = agent.visible[RAMPS_FROM + target]
 
 
-@wl.system
+@wl.system(separate=True)
 def locate(agent: Agent, world: Arena):
     """Horizontal positions of all agents, boxes and ramps, m, for critics."""
     for slot in range(MAX_AGENTS + MAX_BOXES + MAX_RAMPS):

@@ -40,7 +40,7 @@ from worldloom.physics.mass import bounding_radius
 MAX_REJECTIONS = 20
 
 
-@wl.system
+@wl.system(separate=True)
 def place_bodies(world: Arena):
     world.num_boxes = min(world.integer(world.min_boxes, world.max_boxes + 1), MAX_BOXES)
     elongated = min(world.integer(world.min_elongated, world.num_boxes), world.num_boxes)

@@ -131,7 +131,7 @@ def choose_wall(world: Arena):
     return orientation, number
 
 
-@wl.system
+@wl.system(separate=True)
 def build_walls(world: Arena):
     """The four sides, then connections and doors in random order."""
     for side in range(4):
@@ -153,7 +153,7 @@ def build_walls(world: Arena):
             cut_door(world, orientation, number, width)
 
 
-@wl.system
+@wl.system(separate=True)
 def raise_walls(world: Arena):
     """Rectangles of all walls in the arena; walls without length are left out."""
     world.num_walls = 0
