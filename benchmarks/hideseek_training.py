@@ -16,9 +16,11 @@ import ast
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import tyro
 
+from worldloom.core.simulation import Simulation
 from worldloom.envs.hideseek.entities import STATISTICS
 from worldloom.learn import (
     PPO,
@@ -57,6 +59,8 @@ class Settings:
     """Share of the worlds in which past selves act, for each team; 0 for the current policies alone."""
     set: tuple[str, ...] = ()
     """Settings of the training, as in num_envs=512 or policy.memory="lstm"."""
+    config: tuple[str, ...] = ()
+    """Configuration of the worlds, as in hiders=2."""
 
 
 class StageStatistics(Callback):
@@ -70,13 +74,16 @@ class StageStatistics(Callback):
         progress.metrics.update({f"stage/{name}": mean for name, mean in zip(STATISTICS, means, strict=True)})
 
 
+def assignments(texts: tuple[str, ...]) -> dict[str, Any]:
+    """Values by name, of texts such as num_envs=512."""
+    return {name: ast.literal_eval(text) for name, _, text in (change.partition("=") for change in texts)}
+
+
 def training_config(settings: Settings) -> PPOConfig:
     """The default settings with those of the command line."""
     config = replace(tuned_config(ID, "ppo", PPOConfig, settings.device), device=settings.device, seed=settings.seed)
     assert isinstance(config, PPOConfig)
-    for change in settings.set:
-        name, _, text = change.partition("=")
-        value = ast.literal_eval(text)
+    for name, value in assignments(settings.set).items():
         if name.startswith("policy."):
             config = replace(config, policy=replace(config.policy, **{name.removeprefix("policy."): value}))
         else:
@@ -89,7 +96,9 @@ def main(settings: Settings) -> None:
     pool = OpponentPool(share=settings.pool) if settings.pool > 0.0 else None
     groups = {kind: PolicyGroup(kind, pool=pool) for kind in KINDS}
     with RunFolder(settings.run_dir, config_to_dict(config), resume=settings.resume) as folder:
-        trainer = PPO(ID, config, policy_groups=groups)
+        changes = assignments(settings.config)
+        worlds = Simulation(ID, config.num_envs, settings.device, seed=config.seed, config=changes)
+        trainer = PPO(worlds, config, policy_groups=groups)
         if folder.resumed_from is not None:
             saved = folder.checkpoints.load(folder.resumed_from)
             trainer.load_state(saved.tensors, saved.state)

@@ -1,0 +1,33 @@
+"""The training benchmark of HideSeek runs in parts, and records the stages of play."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+import hideseek_training
+
+from worldloom.envs.hideseek.entities import STATISTICS
+
+SMALL = (
+    "num_envs=4",
+    "num_steps=4",
+    "minibatches=1",
+    "epochs=1",
+    "total_steps=32",
+    "policy.attention_size=8",
+    "policy.attention_heads=2",
+    "policy.hidden=(8,)",
+)
+
+
+def test_a_training_continues_where_it_stopped(tmp_path: Path, quick_compilation: None) -> None:
+    short = ("max_steps=3", "preparation=1")
+    settings = hideseek_training.Settings(tmp_path, device="cpu", seconds=0.01, pool=0.25, set=SMALL, config=short)
+    hideseek_training.main(settings)
+    hideseek_training.main(replace(settings, seconds=60.0, resume=True))
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [row["steps"] for row in rows] == [16, 32]
+    assert {f"stage/{name}" for name in STATISTICS} <= rows[-1].keys()
+    assert 0.0 <= rows[-1]["stage/spotted_fraction"] <= 1.0
