@@ -197,3 +197,20 @@ def test_two_agents_may_hold_one_body(sim: wl.Simulation) -> None:
     assert scene.joints() == 2
     scene.step(GRAB)
     assert scene.joints() == 1
+
+
+def test_an_agent_at_rest_is_not_pushed_through_a_wall(sim: wl.Simulation) -> None:
+    """Agents never fall asleep: they have no velocity between steps, even while they are pushed."""
+    scene = make_scene(sim)
+    sim.set_config("sleep_steps", 2)
+    wall = scene.first_agent + scene.agents + 1
+    scene.put(wall, 0.0, 3.2, z=1.25)
+    scene.solids.size.numpy()[:, wall] = (5.0, 0.2, 1.25)
+    seeker = scene.put_agent(SEEKER, 0.0, 1.5)
+    scene.put_agent(HIDER, 0.0, -1.0)
+    for _ in range(4):
+        scene.step(NOTHING)
+    for _ in range(10):
+        scene.step(FORWARD)
+    sim.set_config("sleep_steps", 20)
+    assert 1.9 < scene.position(seeker)[1] < 2.1

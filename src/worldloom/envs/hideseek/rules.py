@@ -26,6 +26,7 @@ def stop_agents(body: Solid, world: Arena):
     if number >= 0 and number < world.num_agents:
         body.velocity = wl.vec3(0.0, 0.0, min(body.velocity.z, 0.0))
         body.spin = wl.vec3(0.0, 0.0, 0.0)
+        body.rest = 0  # never asleep, although it has no velocity when it is pushed
 
 
 @wl.function
