@@ -87,3 +87,16 @@ def test_sleep_speed_zero_keeps_bodies_awake():
     sim = simulate(STACK, sleep_speed=0.0)
     steps(sim, 60)
     assert not asleep(sim).any()
+
+
+def test_a_pushed_body_that_a_system_stops_stays_awake(sleeping):
+    """Games clear the velocity of bodies: one that is pushed must still find contacts in the next step."""
+    pusher = 2
+    for _ in range(30):
+        things = sleeping[Thing]
+        things.position.numpy()[0, pusher] = things.position.numpy()[0, 1] + np.array((0.0, 0.0, 1.0), np.float32)
+        things.velocity.numpy()[0, pusher] = (0.1, 0.0, 0.0)
+        steps(sleeping, 1)
+        things.velocity.numpy()[0, 1] = 0.0
+        assert not asleep(sleeping).any()
+        assert things.rest.numpy()[0, 1] <= things.rest.numpy()[0, pusher]

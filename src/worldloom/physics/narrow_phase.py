@@ -7,7 +7,6 @@ import worldloom as wl
 from worldloom.physics.bodies import Pair, Tangents
 from worldloom.physics.box_contacts import box_box, plane_box
 from worldloom.physics.clipping import Points, manifold_point, points_of
-from worldloom.physics.contact_passes import normal_speeds
 from worldloom.physics.manifolds import contact_manifold
 from worldloom.physics.shapes import (
     BOX,
@@ -24,6 +23,7 @@ from worldloom.physics.shapes import (
     polytope_faces,
     polytope_vertices,
 )
+from worldloom.physics.solving.contact_passes import normal_speeds
 
 
 @wl.function

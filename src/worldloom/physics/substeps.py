@@ -4,12 +4,12 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
-from worldloom.physics.contact_systems import contact_function
-from worldloom.physics.energy import energy_functions
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.motion import integrate_rotation, turned
-from worldloom.physics.sleeping import wake_function
-from worldloom.physics.solver import RESTITUTION, WARM_START, WITH_BIAS, WITHOUT_BIAS, softness
+from worldloom.physics.solving.contact_systems import contact_function
+from worldloom.physics.solving.energy import energy_functions
+from worldloom.physics.solving.sleeping import wake_function
+from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS, WITHOUT_BIAS, softness
 
 EXTRA_SWEEPS = 8  # without bias, in substeps in which contacts would add energy
 

@@ -9,7 +9,7 @@ import math
 
 import worldloom as wl
 from worldloom.physics.bodies import DISTANCE, FIXED, HINGE, SLIDER
-from worldloom.physics.solver import tangent
+from worldloom.physics.solving.solver import tangent
 
 
 @wl.function

@@ -12,7 +12,7 @@ from worldloom.physics.joints.frames import (
     stiffened_inertia,
 )
 from worldloom.physics.joints.passes import apply_impulse, joint_impulse, joint_pass
-from worldloom.physics.solver import RESTITUTION, WARM_START, WITH_BIAS
+from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS
 
 
 def joint_systems(World: type, Body: type, Joint: type) -> list[Any]:

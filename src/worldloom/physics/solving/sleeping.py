@@ -36,6 +36,8 @@ def wake_function(World: type, Body: type, Contact: type, Joint: type) -> Any:
                 if b.awake and not a.awake and a.motion == DYNAMIC:
                     a.awake = True
                     spreading = True
+                if a.awake and b.awake and a.motion == DYNAMIC and b.motion == DYNAMIC:
+                    a.rest, b.rest = min(a.rest, b.rest), min(a.rest, b.rest)  # none sleeps beside one that moves
                 contact.solved = a.awake or b.awake
                 if contact.solved:
                     contact.impulse = 0.0

@@ -3,8 +3,8 @@
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.contact_passes import friction_pass, normal_pass, turn, warm_start
-from worldloom.physics.solver import (
+from worldloom.physics.solving.contact_passes import friction_pass, normal_pass, turn, warm_start
+from worldloom.physics.solving.solver import (
     RESTITUTION,
     WARM_START,
     WITH_BIAS,

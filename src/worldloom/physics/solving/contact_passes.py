@@ -7,7 +7,7 @@ the impulse on B and the new spins. A gets the opposite impulse at the same poin
 import worldloom as wl
 from worldloom.physics.bodies import Tangents
 from worldloom.physics.clipping import Points, manifold_point
-from worldloom.physics.solver import Response, clamp_to_disc, solve_normals, tangent
+from worldloom.physics.solving.solver import Response, clamp_to_disc, solve_normals, tangent
 
 
 @wl.function
