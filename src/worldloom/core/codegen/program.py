@@ -165,7 +165,9 @@ def _function_texts(functions: list[KernelFunction], types: dict[str, Any], exac
         texts: list[str] = []
         for name, helper in used.items():
             if helpers.setdefault(name, helper) is not helper:
-                raise helper.source.error(f"another helper is called '{name}' too", "give one of them another name")
+                raise helper.source.error(
+                    f"another helper is called '{helper.name}' too", "give one of them another name"
+                )
             if helper in written:
                 continue
             written.add(helper)

@@ -79,7 +79,7 @@ class Helper(HelperFunction):
         start += flow.declarations(types, skip=set(self.parameters))
         kinds = {name: target.width(kind) for name, kind in self.parameters.items()}
         head = ", ".join(f"p_{n}: {numbers_code(k) if n in arrays else type_code(k, types)}" for n, k in kinds.items())
-        return function_text(f"wl_helper_{self.name}", head, start + flow.body), target.helpers
+        return function_text(f"wl_helper_{self.key}", head, start + flow.body), target.helpers
 
     def python_function(self, exact: bool = False) -> Callable[..., Any]:
         """The helper as a Python function."""

@@ -30,11 +30,24 @@ class UserFunction:
         return arguments.args
 
 
+LIBRARIES = {"worldloom.physics": "physics_"}
+"""Packages of helpers that users combine with their own, and what their names begin with in kernels."""
+
+
 class HelperFunction(UserFunction):
-    """A function that systems and other helpers call: the types of its parameters and of what it returns."""
+    """A function that systems and other helpers call: the types of its parameters and of what it returns.
+
+    Attributes:
+        key: Its name in a world, in which helpers have different names; those of libraries have a prefix.
+    """
 
     parameters: dict[str, Any]
     returns: Any
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        module = source.function.__module__ or ""
+        self.key = next((p for name, p in LIBRARIES.items() if f"{module}.".startswith(f"{name}.")), "") + self.name
 
 
 class ExpandedFunction(UserFunction):

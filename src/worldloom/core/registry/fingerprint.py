@@ -144,10 +144,10 @@ def _constants(source: Source, helpers: dict[str, Any]) -> Iterable[tuple[str, A
         if not isinstance(node, ast.Name | ast.Attribute):
             continue
         value = _find(node, seen, own)
-        if isinstance(value, Helper) and value.name not in helpers:
-            helpers[value.name] = None  # a helper may call itself
+        if isinstance(value, Helper) and value.key not in helpers:
+            helpers[value.key] = None  # a helper may call itself
             takes = [type_name(kind) for kind in (*value.parameters.values(), value.returns)]
-            helpers[value.name] = {"takes": takes, **_function(value.source, helpers)}
+            helpers[value.key] = {"takes": takes, **_function(value.source, helpers)}
         if value is not _MISSING and not isinstance(value, ModuleType):
             yield ast.unparse(node), _value(value)
 

@@ -122,4 +122,4 @@ def _helper(flow: Expressions, helper: HelperFunction, node: ast.Call) -> Value:
         for a, (name, kind) in zip(node.args, helper.parameters.items(), strict=True)
     ]
     flow.target.use_helper(helper)
-    return Value(nodes.call(f"wl_helper_{helper.name}", *code), width(helper.returns))
+    return Value(nodes.call(f"wl_helper_{helper.key}", *code), width(helper.returns))

@@ -44,7 +44,7 @@ class KernelTarget(KernelRows):
         ]
 
     def use_helper(self, helper: Any) -> None:
-        if self.helpers.setdefault(helper.name, helper) is not helper:
+        if self.helpers.setdefault(helper.key, helper) is not helper:
             raise helper.source.error(f"another helper is called '{helper.name}' too", "give one of them another name")
 
     def debug(self, statement: ast.Expr) -> list[ast.stmt]:

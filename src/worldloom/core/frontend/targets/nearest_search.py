@@ -190,7 +190,7 @@ class NearestSearch:
     ring: int = 0
 
     @property
-    def name(self) -> str:
+    def key(self) -> str:
         """A name that no helper of a user can have."""
         return f"nearest({self.axes}, {self.k}, {self.cells}, {self.ring})"
 
