@@ -25,7 +25,8 @@ from worldloom.vector.adapters.gymnasium import WorldVectorEnv
 KNOWN: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "digests.json").read_text())
 STEPS, WORLDS = 60, 16
 LARGE = (
-    "Covid", "Hanabi", "Overcooked", "Tag", "Breakout-v5", "Enduro-v5", "MontezumaRevenge-v5", "Pong-v5", "Seaquest-v5",
+    "Covid", "EscapeRoom", "Hanabi", "HideSeek", "Overcooked", "Tag",
+    "Breakout-v5", "Enduro-v5", "MontezumaRevenge-v5", "Pong-v5", "Seaquest-v5",
 )  # fmt: skip
 """How the names of worlds begin that are compiled: the interpreter would take seconds."""
 INTERPRETED = [name for name in KNOWN if not name.startswith(LARGE)]
