@@ -1,4 +1,4 @@
-"""A helper, which knows no world, cannot spawn."""
+"""A helper whose first parameter is no world takes no entities, and cannot spawn."""
 
 import worldloom as wl
 
@@ -19,5 +19,5 @@ class Space(wl.World):
 
 
 @wl.function
-def shoot(world: Space) -> float:  # WRONG: parameter 'world' has no component type
-    return 0.0
+def shoot(power: float, world: Space) -> float:  # WRONG: parameter 'world' has no component type
+    return power
