@@ -274,6 +274,9 @@ EARLY = 3
 OWN_LOOPS = ("own_loop_with_parts", "cleanrl_style", "train_with_sb3", "train_with_tianshou", "train_with_rllib")
 """Examples whose own training loop takes long. ``make test-thorough`` runs them."""
 
+LONG_TO_COMPILE = ("physics_contacts", "physics_rays", "physics_vehicle")
+"""Worlds of rigid bodies take 20 s to compile; two examples run always, these in ``make test-thorough``."""
+
 LINES = 100
 LONGER = {"bullets": 125, "native_launch": 115, "robot_reach": 110, "ppo_rollout": 81}
 """Upper bounds of the number of lines, in general, of whole games, and of PPO in 80 lines."""
@@ -333,7 +336,7 @@ def test_example(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     if name in ARGUMENTS:
         monkeypatch.setattr(sys, "argv", [name, ARGUMENTS[name](tmp_path)])
         capsys.readouterr()
-    if name in OWN_LOOPS and not THOROUGH:
+    if name in (*OWN_LOOPS, *LONG_TO_COMPILE) and not THOROUGH:
         pytest.skip("runs in make test-thorough")
     pattern = PRINTED[name]
     if name in PRINTED_EARLY and not THOROUGH:

@@ -78,6 +78,7 @@ def _exists(process: int) -> bool:
         return False
 
 
+@only_thorough  # Ray starts for half a minute; test_sigterm_deadline.py ends a long iteration without it
 @needs_ray
 @needs_proc
 def test_sigterm_ends_it_in_a_long_iteration(tmp_path: Path) -> None:
