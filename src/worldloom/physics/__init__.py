@@ -1,5 +1,7 @@
 """Rigid bodies: shapes, contacts, a solver and rays as functions and systems of any world."""
 
+__helper_prefix__ = "physics_"
+
 from worldloom.physics.bodies import BALL, DISTANCE, DYNAMIC, FIXED, HINGE, KINEMATIC, SLIDER, STATIC, Body, Pair, World
 from worldloom.physics.hulls import HullTable, hull_table
 from worldloom.physics.queries.rays import fan_direction

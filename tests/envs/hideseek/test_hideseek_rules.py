@@ -93,7 +93,7 @@ def test_agents_observe_others_in_their_frame(sim: wl.Simulation) -> None:
     own, others = scene.first_agent, scene.agent(HIDER, "others")
     np.testing.assert_allclose(others[1, :2], scene.seen_from(own, own + 2), atol=1e-4)
     np.testing.assert_allclose(others[3, :2], scene.seen_from(own, own + 4), atol=1e-4)
-    assert others[:, 4].tolist() == [1.0, 1.0, 0.0, 0.0, 0.0]  # two hiders, two seekers, nobody
+    assert others[:, 4].tolist() == [1.0, 1.0, 0.0, 0.0, 0.0]  # two hiders, two seekers, an empty row
     assert scene.agent(4, "others")[:, 4].tolist() == [0.0, 0.0, 0.0, 1.0, 0.0]
     assert (others[4] == 0.0).all()
     assert scene.agent(HIDER, "agent_type") == 1 and scene.agent(SEEKER, "agent_type") == 0

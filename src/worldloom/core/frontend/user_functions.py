@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import Any
 
 from worldloom.core.base.source import Source
@@ -30,15 +31,12 @@ class UserFunction:
         return arguments.args
 
 
-LIBRARIES = {"worldloom.physics": "physics_"}
-"""Packages of helpers that users combine with their own, and what their names begin with in kernels."""
-
-
 class HelperFunction(UserFunction):
     """A function that systems and other helpers call: the types of its parameters and of what it returns.
 
     Attributes:
-        key: Its name in a world, in which helpers have different names; those of libraries have a prefix.
+        key: Its name in a world, in which helpers have different names. Those of a package with the attribute
+            ``__helper_prefix__``, a library that users combine with helpers of their own, begin with it.
     """
 
     parameters: dict[str, Any]
@@ -46,8 +44,17 @@ class HelperFunction(UserFunction):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        module = source.function.__module__ or ""
-        self.key = next((p for name, p in LIBRARIES.items() if f"{module}.".startswith(f"{name}.")), "") + self.name
+        self.key = _helper_prefix(source.function.__module__ or "") + self.name
+
+
+def _helper_prefix(module: str) -> str:
+    """The prefix that a module or the nearest of its packages gives to helpers; empty where none does."""
+    while module:
+        prefix: str = getattr(sys.modules.get(module), "__helper_prefix__", "")
+        if prefix:
+            return prefix
+        module = module.rpartition(".")[0]
+    return ""
 
 
 class ExpandedFunction(UserFunction):

@@ -33,7 +33,7 @@ EXTENT = 18.0  # m, half the side of the arena
 WALL_HALF_WIDTH = 0.2  # m
 WALL_HEIGHT = 2.5  # m
 
-# Owners of a body: nobody, a team that has locked it, or none ever (walls, floor, agents).
+# Owners of a body: no team, the team that has locked it; walls, floor and agents cannot be owned.
 FREE, HIDERS, SEEKERS, UNOWNABLE = range(4)
 
 AGENT_FEATURES = 5
