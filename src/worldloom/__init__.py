@@ -130,6 +130,7 @@ from worldloom.core.base.errors import (
 )
 from worldloom.core.frontend.shared_loop import share
 from worldloom.core.frontend.system import function, system
+from worldloom.core.frontend.unrolled_loop import unroll
 from worldloom.core.kernels.launch_kernels import picked
 from worldloom.core.model.dtypes import vec
 from worldloom.core.model.entity import Components, Entity, Event, Has, World
@@ -289,6 +290,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "unroll",
     "vec",
     "vec2",
     "vec2i",

@@ -228,3 +228,20 @@ def test_external_vectors_lie_where_their_pieces_can_be_moved() -> None:
     memory = torch.zeros(50 * 5 * 6 + 1, device="cuda:0")
     with pytest.raises(wl.InputError, match="must begin at a multiple of 8 bytes"):
         wl.Simulation(SHELF, 50, "cuda:0", seed=0, external={"Long.six": memory[1:].view(50, 5, 6)})
+
+
+def test_large_arrays_are_copies_that_stay() -> None:
+    env = wl.make("Catch-v0", 65_536, device="cuda:0", seed=0)
+    env.action_space.seed(0)
+    env.reset()
+    kept, expected = [], []
+    for _ in range(4):
+        observation = env.step(env.action_space.sample())[0]
+        kept.append(observation)
+        expected.append(env.simulation["Paddle"].sight.torch().cpu().numpy())
+    for found, right in zip(kept, expected, strict=True):
+        np.testing.assert_array_equal(found.ravel(), right.ravel())
+    column = env.simulation["Paddle"].sight
+    addresses = {column.numpy().ctypes.data for _ in range(4)}
+    assert len(addresses) == 1, "the memory of an array that is gone is used again"
+    assert addresses.isdisjoint(array.ctypes.data for array in kept)

@@ -21,5 +21,5 @@ class Yard(wl.World):
 
 @wl.system
 def rule(world: Yard):
-    for ray in wl.share(8):  # WRONG: a shared loop needs a system over one entity, whose threads share it
+    for ray in wl.share(8):  # WRONG: race: iterations of a shared loop run at the same time, and may change the same entity
         world.total += 1.0

@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.base.pinned_memory import MIN_BYTES, PINNED_MEMORY
 
 
 def to_numpy(value: Any, what: str, dtype: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
@@ -30,8 +31,12 @@ def to_host(array: wp.array) -> np.ndarray[Any, Any]:
     and if two threads do so at once, the stream remains replaced.
     """
     if array.device.is_cuda:
-        copy = wp.empty(array.shape, dtype=array.dtype, device="cpu")
+        locked = array.is_contiguous and array.capacity >= MIN_BYTES
+        copy = PINNED_MEMORY.empty_like(array) if locked else None
+        if copy is None:
+            copy = wp.empty(array.shape, dtype=array.dtype, device="cpu")
         wp.copy(copy, array, stream=array.device.null_stream)  # after the work on all other streams
+        wp.synchronize_stream(array.device.null_stream)
         array = copy
     values: np.ndarray[Any, Any] = array.numpy()
     return values

@@ -58,6 +58,10 @@ class InputError(WorldloomError, ValueError):
     """An argument with the wrong name, type, shape or range."""
 
 
+class StorageError(InputError):
+    """A file or folder that cannot be used now, as where the disk is full or another process has it."""
+
+
 class UnknownArgumentError(InputError, TypeError):
     """A keyword argument that a world does not have; a TypeError too, for programs that try arguments out."""
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from worldloom.core.base.errors import InputError
+from worldloom.core.base.errors import InputError, StorageError
 
 _NO_FOLLOW = (
     getattr(os, "O_NOFOLLOW", 0)
@@ -117,12 +117,12 @@ def reject_symlink(target: Path) -> None:
         )
 
 
-def write_error(target: Path, error: OSError, needed: int | None = None) -> InputError:
-    """An InputError with the reason why ``target`` cannot be written, and the free bytes if the disk is full."""
+def write_error(target: Path, error: OSError, needed: int | None = None) -> StorageError:
+    """A StorageError with the reason why ``target`` cannot be written, and the free bytes if the disk is full."""
     reason = error.strerror or str(error)
     if error.errno not in _FULL:
-        return InputError(f"{target} cannot be written ({reason}): choose another place")
-    return InputError(
+        return StorageError(f"{target} cannot be written ({reason}): choose another place")
+    return StorageError(
         f"{target} cannot be written ({reason}): {disk_space_text(target.parent, needed)}; "
         "make room there, or choose another place"
     )

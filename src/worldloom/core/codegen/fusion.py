@@ -9,6 +9,7 @@ from typing import Any
 from worldloom.core.frontend.system import System
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
 from worldloom.core.frontend.targets.kernel_names import column_in_memory
+from worldloom.core.frontend.where import Where
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.pairs import Pair
@@ -32,6 +33,11 @@ class KernelGroup:
     nodes: list[SystemNode] = field(default_factory=list)
     functions: list[KernelFunction] = field(default_factory=list)
     whose: str = ""
+
+    @property
+    def where(self) -> Where | None:
+        """The condition of its only system, if it has one."""
+        return self.nodes[0].system.where if self.nodes else None
 
     def add(self, node: SystemNode, function: KernelFunction) -> None:
         self.nodes.append(node)
@@ -214,6 +220,9 @@ def _conflict(group: KernelGroup, node: SystemNode, function: KernelFunction) ->
     Kinds with one entity per world share the world's thread.
     """
     target = function.target
+    for where in (node.system.where, group.where):
+        if where is not None:
+            return f"the entities whose '{where[0]}' is {where[1]} have a kernel of their own"
     if target.threads > 1:
         return f"{target.threads} threads share each of its entities"
     if group.threads > 1:

@@ -23,7 +23,7 @@ from worldloom.core.codegen.compaction_pooled import compaction_kernels
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
 from worldloom.core.codegen.grid_writer import GridKernelWriter
 from worldloom.core.codegen.kernel_spec import KernelSpec
-from worldloom.core.codegen.row_loops import EACH_WORLD, SET_WORLD, RowLoops, depth
+from worldloom.core.codegen.row_loops import EACH_WORLD, SET_WORLD, RowLoops, depth, shares_warps
 from worldloom.core.codegen.stages import fuse_stages, stage_kernel, stage_lines, stage_width
 from worldloom.core.frontend.targets.accessors import array_code
 from worldloom.core.frontend.targets.kernel_names import (
@@ -33,6 +33,7 @@ from worldloom.core.frontend.targets.kernel_names import (
     column_in_memory,
     register_name,
 )
+from worldloom.core.kernels import gathering
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
 from worldloom.core.model.grid import PARTS
@@ -52,6 +53,7 @@ class _KernelText:
         lines: The body, run by every thread on CUDA, and inside ``loops`` on the CPU.
         arguments: The columns that it takes.
         errors, alarm: Whether it takes the buffer of faults, and the alarm of a population's overflow.
+        registers: Registers per thread at most on CUDA; None for the compiler's choice.
     """
 
     name: str
@@ -60,6 +62,7 @@ class _KernelText:
     loops: list[str]
     errors: bool = False
     alarm: bool = False
+    registers: int | None = None
 
 
 class KernelWriter:
@@ -177,7 +180,11 @@ class KernelWriter:
         ``stage_of`` makes it a function of the thread's index, for a kernel of stages that coalesces these columns.
         """
         in_order, as_stage = self._in_order(group), stage_of is not None
-        collected = self._collected([group], 1) if stage_of is None else stage_of
+        gathers = not in_order and self.row_loops.gathers(group)
+        if stage_of is None:
+            collected = Coalescing() if gathers else self._collected([group], 1)
+        else:
+            collected = stage_of
         blocks = blocks_of(group)
         arguments: Arguments = {}
         exit_mask = early_exit(blocks)
@@ -188,7 +195,9 @@ class KernelWriter:
         else:
             lines, loops = self.row_loops.head(group, arguments, in_order)
         if exit_mask is not None:
-            leave = self._exit_line(exit_mask, arguments, in_order)
+            leave = self._exit_line(exit_mask, arguments, in_order or gathers)
+            if shares_warps(group):
+                leave = leave.replace("return", "present = wp.int32(0)")
             if reset_threads:
                 loops.insert(-1, leave)
             elif SET_WORLD in loops:  # skips all rows of a world at once
@@ -200,17 +209,21 @@ class KernelWriter:
         lines += self._body(group, blocks, arguments, collected, as_stage)
         lines += [f"{barrier(WARP_SIZE)}()"] if columns else []
         lines += [coalescing.store_line(c, block, collected_rows(c), "row", "True", c) for c in columns]
-        if in_order or reset_threads:
+        if in_order or reset_threads or gathers:
             lines, loops = [*loops, *["    " * depth(loops) + line for line in lines]], []
         errors = any(function.target.faults for function in group.functions)
-        text = _KernelText(f"{phase}_{number}", lines, arguments, loops, errors)
+        limits = [node.system.registers for node in group.nodes if node.system.registers is not None]
+        registers = max(limits) if len(limits) == len(group.nodes) else None
+        text = _KernelText(f"{phase}_{number}", lines, arguments, loops, errors, registers=registers)
         threads, total = reset_threads or self._threads(group), None
+        threads = gathering.THREADS_PER_WORLD if gathers else threads
         if group.population is not None and group.population.pooled:
             threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
             total = total if total is None else total * group.threads
         labels, traffic = [node.label for node in group.nodes], self._memory_traffic(blocks)
         spec = self._spec(text, threads, labels, traffic, group.reason, total, as_stage)
-        spec = replace(spec, threads=group.threads, whose=group.whose)
+        whole_warps = gathers or shares_warps(group)
+        spec = replace(spec, threads=group.threads, whose=group.whose, whole_warps=whole_warps)
         return spec if as_stage else collected.added_to(spec)
 
     def _collected(self, groups: list[KernelGroup], width: int) -> Coalescing:
@@ -250,6 +263,8 @@ class KernelWriter:
             lines.append(f"{register_name(column)} = {self.columns.load(column, arguments, loaded)}")
             loaded.add(column)
         first_thread = "if lane == 0: " if group.threads > 1 else ""
+        if shares_warps(group):
+            first_thread = "if lane == 0 and present > 0: "
         redundant = redundant_stores(blocks, self.schedule.aliases)
         for (mask, nodes), own in zip(blocks, local, strict=True):
             branch = ""
@@ -346,7 +361,8 @@ class KernelWriter:
         parameters += ["errors: wp.array2d(dtype=wp.int32)"] if kernel.errors else []
         parameters += ["alarm: wp.array(dtype=wp.int32)"] if kernel.alarm else []
         name, thread = kernel.name, "thread_number()"
-        decorator = "@wp.kernel(module=module, enable_backward=False)"
+        limit = f", cuda_max_registers={kernel.registers}" if self.cuda and kernel.registers is not None else ""
+        decorator = f'@wp.kernel(module=modules["{name}"], enable_backward=False{limit})'
         if as_stage:
             parameters = ["number: wp.int32", *parameters]
             name, thread, decorator = f"{name}_part", "wp.int32(number)", "@wp.func"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import linecache
+import os
 import threading
 import types as python_types
 from dataclasses import dataclass
@@ -21,11 +22,21 @@ from worldloom.core.codegen.blocks import register_only
 from worldloom.core.codegen.fusion import KernelFunctions, KernelGroup, fuse_systems
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_writer import KernelWriter
+from worldloom.core.codegen.modules import partition
 from worldloom.core.frontend.analysis.in_place import columns_read_in_place, helpers_that_index
 from worldloom.core.frontend.targets import accessors
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
 from worldloom.core.frontend.targets.kernel_names import register_name
-from worldloom.core.kernels import exact, grid_kernels, guards, population_kernels, random, warp_reductions, wrapping
+from worldloom.core.kernels import (
+    exact,
+    gathering,
+    grid_kernels,
+    guards,
+    population_kernels,
+    random,
+    warp_reductions,
+    wrapping,
+)
 from worldloom.core.kernels.operators import HELPERS
 from worldloom.core.model.columns import ColumnKey, FaultSites
 from worldloom.core.model.launch import LaunchNode
@@ -54,6 +65,7 @@ _NAMESPACE: dict[str, Any] = {
     "thread_in_block": warp_reductions.thread_in_block,
     "threads_per_block": warp_reductions.threads_per_block,
     "later_of_pair": warp_reductions.later_of_pair,
+    "gather": gathering.gather,
     **grid_kernels.FUNCTIONS,
     "sum_up_to": population_kernels.sum_up_to,
     "of_last_lane": population_kernels.of_last_lane,
@@ -89,34 +101,53 @@ class Program:
             if key not in _CACHE:
                 _CACHE[key] = self._build(key[0], cuda)
             kernels = _CACHE[key]
-            self._compile(next(iter(kernels.values())).module, device, name)
+            self._compile(kernels, device, name)
         return kernels
 
     def _build(self, digest: str, cuda: bool) -> dict[str, Any]:
         title = f"worldloom_{'exact_' if self.exact else ''}{'cuda' if cuda else 'cpu'}_{digest}"
         file = f"<{title}>"
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
+        blocks = {spec.name: spec.threads if spec.is_block else spec.block for spec in self._specs}
+        numbers = partition(self.text, blocks) if cuda else dict.fromkeys(blocks, 0)
+        # Functions belong to the module ``title``, which is not compiled where kernels have modules of their own.
+        titles = {
+            name: f"{title}_{number}" if max(numbers.values(), default=0) else title for name, number in numbers.items()
+        }
+        modules = {name: self._module(titles[name], cuda) for name in titles}
+        namespace = python_types.ModuleType(title).__dict__
+        namespace.update(_NAMESPACE, modules=modules, **self.types)
+        exec(compile(self.text, file, "exec"), namespace)  # noqa: S102 - generated above from checked systems
+        return {name: namespace[name] for name in blocks}
+
+    @property
+    def _specs(self) -> list[KernelSpec]:
+        """Its kernels."""
+        return [spec for spec in (*self.step, *self.reset) if isinstance(spec, KernelSpec)]
+
+    def _module(self, title: str, cuda: bool) -> Any:
+        """A module for kernels of this program."""
         module = get_module(title)
         # No fused multiply-add on the CPU: it gains nothing, and interpreted runs agree bit for bit without it.
         module.options.update({"enable_backward": False, "fuse_fp": cuda and not self.exact, "max_unroll": 0})
         module.options["cpu_compiler_flags"] = cpu_flags.complete(wp.config.cpu_compiler_flags)
-        namespace = python_types.ModuleType(title).__dict__
-        namespace.update(_NAMESPACE, module=module, **self.types)
-        exec(compile(self.text, file, "exec"), namespace)  # noqa: S102 - generated above from checked systems
-        names = [spec.name for spec in (*self.step, *self.reset) if isinstance(spec, KernelSpec)]
-        return {name: namespace[name] for name in names}
+        return module
 
-    def _compile(self, module: Any, device: wp.Device, name: str) -> None:
+    def _compile(self, kernels: dict[str, Any], device: wp.Device, name: str) -> None:
+        """Compile the modules of all kernels for their block sizes, on CUDA at the same time."""
+        needed: dict[int, dict[Any, None]] = {}
+        for spec in self._specs:
+            needed.setdefault(spec.block_dim(device), {})[kernels[spec.name].module] = None
+        workers = (os.cpu_count() or 1) if device.is_cuda else 0
         try:
             with compile_notice(f"{name} for {device.alias}"):
-                for threads in {
-                    spec.block_dim(device): None for spec in (*self.step, *self.reset) if isinstance(spec, KernelSpec)
-                }:
-                    module.load(device, threads)
+                for threads, modules in needed.items():
+                    wp.force_load(device, list(modules), threads, workers if len(modules) > 1 else 0)
         except Exception as error:
             if isinstance(error, CompileError):  # the kernel cache cannot be used
                 raise
-            source_file = Path(wp.config.kernel_cache_dir or ".") / f"{module.name}.py"
+            title = next(iter(kernels.values())).module.name
+            source_file = Path(wp.config.kernel_cache_dir or ".") / f"{title}.py"
             try:
                 source_file.write_text(self.text)
                 report = f"please report it with {source_file}"

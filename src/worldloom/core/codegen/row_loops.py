@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from worldloom.core.codegen.column_access import Arguments, ColumnAccess
 from worldloom.core.codegen.fusion import KernelGroup
+from worldloom.core.frontend.targets.kernel_names import column_argument
+from worldloom.core.frontend.where import Where
+from worldloom.core.kernels import gathering
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.pairs import PairLoopWriter
@@ -39,7 +42,17 @@ class RowLoops:
             counts = self.columns.schedule.counts
             pairs = PairLoopWriter(group.pair, counts, lambda name: self.columns.load((WORLD, name), arguments))
             return (pairs.threads(), []) if self.cuda and not in_order else pairs.loops(one_world=in_order)
+        if self.gathers(group) and not in_order:
+            assert group.where is not None
+            return self._gathered_head(group, group.where, arguments)
         lanes = [f"lane = thread % {group.threads}", f"thread = thread / {group.threads}"] if group.threads > 1 else []
+        if shares_warps(group):  # threads without a world take part in the barriers of the warp
+            lanes = [
+                lanes[0],
+                "present = wp.int32(0)",
+                "if thread < rows: present = wp.int32(1)",
+                f"thread = wp.min(thread, rows - 1) / {group.threads}",
+            ]
         lines, loops = self._rows_head(group, arguments, in_order)
         return lanes + lines, loops
 
@@ -66,6 +79,30 @@ class RowLoops:
         if not self.cuda:
             return _cpu_rows(capacity, count)
         return [*_row_of_thread(capacity), f"if slot >= {count}: return"], []
+
+    def gathers(self, group: KernelGroup) -> bool:
+        """Whether threads gather the rows that fulfil the condition of a group's system."""
+        own_rows = group.population is None or not group.population.pooled
+        return self.cuda and group.where is not None and own_rows and group.threads == 1 and group.rows > 1
+
+    def _gathered_head(self, group: KernelGroup, where: Where, arguments: Arguments) -> Head:
+        """Loops in which all threads of a warp take a row that fulfils a condition, until there are no more."""
+        population, table = group.population, group.nodes[0].table
+        column = (table, where[0])
+        counts = column if population is None else (WORLD, f"{table}__count")
+        arguments.update({c: self.columns.field(c) for c in (counts, column)})
+        rows = f"{column_argument(counts)}, {column_argument(column)}, {where[1]}, {group.rows}"
+        rows += f", {population is None}, start, end"
+        worlds = f"rows / {gathering.THREADS_PER_WORLD}"
+        loops = [
+            f"start = first + thread / {WARP_SIZE} * {gathering.WORLDS_PER_WARP}",
+            f"end = wp.min(start + {gathering.WORLDS_PER_WARP}, first + {worlds})",
+            f"gather({gathering.BEGIN}, {rows})",
+            f"while gather({gathering.FIND}, {rows}) > 0:",
+            f"    row = gather({gathering.TAKE}, {rows})",
+            "    if row >= 0:",
+        ]
+        return [f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], loops
 
     def _pooled_head(self, population: Population, count: str, arguments: Arguments, in_order: bool) -> Head:
         """On CUDA a thread for each row of the batch, which reads its world; on the CPU a loop over the rows in use."""
@@ -101,6 +138,11 @@ class RowLoops:
             f"for slot in range(lane, {rows}, {threads}):",
         ]
         return [f"row = world * {rows} + slot"], loops
+
+
+def shares_warps(group: KernelGroup) -> bool:
+    """Whether a warp has several worlds, whose threads go through the statements of a system together."""
+    return 1 < group.threads < WARP_SIZE
 
 
 def depth(loops: list[str]) -> int:

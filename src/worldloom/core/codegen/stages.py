@@ -44,7 +44,7 @@ def fuse_stages(parts: Iterable[FusedEntry], threads_of: Callable[[KernelGroup],
 def _fits(part: FusedEntry, threads_of: Callable[[KernelGroup], int]) -> bool:
     if not isinstance(part, KernelGroup) or (part.population is not None and part.population.pooled):
         return False
-    if any(node.system.separate for node in part.nodes):
+    if any(node.system.separate or node.system.where is not None for node in part.nodes):
         return False
     limit = MAX_THREADS_PER_WORLD if part.threads == 1 else MAX_SHARED_THREADS
     return part.threads in (1, WARP_SIZE) and threads_of(part) <= limit

@@ -131,6 +131,10 @@ class Accumulation(Expressions):
         bound = rest[0] if len(rest) == 1 else ast.copy_location(ast.Call(value.func, rest, []), value)
         return self.accumulate(shared, operator, self.expression(bound), target)
 
+    def stores_world_in_loop(self, row: Value) -> bool:
+        """Whether a target is a field of the world in a shared loop of a system over the world."""
+        return self.shared_loop is not None and self.world_system and isinstance(row.type, WorldType)
+
     def store_race_error(self, row: Value, name: str, node: ast.AST) -> Exception:
         """The error for a plain store of component ``name`` of a shared row."""
         if self.shared_loop is not None and isinstance(row.type, RowType) and row.type.own:

@@ -184,7 +184,7 @@ class Assignments(Accumulation):
                 node,
             )
         field = self.writable(holder, target, node)
-        if self.shared_target(target) is not None:
+        if self.shared_target(target) is not None or self.stores_world_in_loop(holder):
             raise self.store_race_error(holder, field.name, node)
         if field.is_array:
             raise self.error(
@@ -200,7 +200,7 @@ class Assignments(Accumulation):
         if isinstance(holder.type, ArrayType):
             assert holder.base is not None and isinstance(target.value, ast.Attribute)
             field = self.writable(holder.base, target.value, node)
-            if self.shared_target(target) is not None:
+            if self.shared_target(target) is not None or self.stores_world_in_loop(holder.base):
                 raise self.store_race_error(holder.base, field.name, node)
             self.record_access(holder.base, field, "write", node)
             if self.shared_loop is not None:
@@ -226,6 +226,8 @@ class Assignments(Accumulation):
             row = self.expression(nodes.as_load(target.value))
             if isinstance(row.type, (RowType, WorldType)):
                 field = self.writable(row, target, node)
+                if self.stores_world_in_loop(row):
+                    raise self.store_race_error(row, field.name, node)
                 own_loop = self.shared_loop if isinstance(row.type, RowType) and row.type.own else None
                 if own_loop is not None and self.auto_threads:
                     own_loop.serial = True

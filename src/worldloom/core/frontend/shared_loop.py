@@ -30,11 +30,14 @@ MAX_SERIAL_STORES = 56
 """With ``threads="auto"`` an entity gets one thread if its shared loops store at most this many array elements."""
 
 
-def share(iterations: int) -> range:
+def share(iterations: int, disjoint: bool = False) -> range:
     """The numbers 0 to ``iterations - 1``, for a loop whose iterations the threads of one entity share.
 
     Written ``for ray in wl.share(30):`` in a system. It is a plain loop without ``@wl.system(threads=...)``, on the
     CPU, and in the interpreter.
+
+    In a system over the world ``wl.share(n, disjoint=True)`` promises that no iteration reads or writes a component of
+    an entity that another one writes. The engine cannot check it: where it is broken, results depend on the order.
     """
     return range(iterations)
 
@@ -217,12 +220,13 @@ def translate_shared_loop(flow: Statements, name: str, call: ast.Call, node: ast
         raise flow.error(
             "a shared loop inside a shared loop", "share the outer loop, and write range(...) in the inner one", node
         )
-    if not any(isinstance(v.type, RowType) and v.type.own for v in flow.parameters.values()):
+    if not flow.world_system and not any(isinstance(v.type, RowType) and v.type.own for v in flow.parameters.values()):
         raise flow.error(
-            "a shared loop needs a system over one entity, whose threads share it", "write range(...)", node
+            "a shared loop needs a system over one entity or over the world, whose threads share it",
+            "write range(...)",
+            node,
         )
-    if len(call.args) != 1 or call.keywords:
-        raise flow.error("wl.share takes the number of iterations", "write for example wl.share(30)", call)
+    _check_arguments(flow, call)
     if flow.assigned is not None and name in flow.assigned:
         raise flow.error(f"'{name}' is assigned before the shared loop", "use another name in the loop", node)
     bound = flow.expression(call.args[0])
@@ -269,6 +273,25 @@ def translate_shared_loop(flow: Statements, name: str, call: ast.Call, node: ast
         }.values():
             start += flow.target.prefetch(row, component, first_index, shared_loop.iterations)
     return [*start, *flow.target.loop_shared(counter, count, body, reductions), *end]
+
+
+def _check_arguments(flow: Statements, call: ast.Call) -> None:
+    """Raise DefinitionError where the call of ``wl.share`` does not suit its system."""
+    disjoint = {k.arg: k.value.value if isinstance(k.value, ast.Constant) else None for k in call.keywords}
+    if len(call.args) != 1 or disjoint.keys() - {"disjoint"}:
+        raise flow.error("wl.share takes the number of iterations", "write for example wl.share(30)", call)
+    if flow.world_system and not flow.in_helper and disjoint.get("disjoint") is not True:
+        raise flow.error(
+            "race: iterations of a shared loop run at the same time, and may change the same entity",
+            "write wl.share(..., disjoint=True) if no iteration uses what another one writes, else range(...)",
+            call,
+        )
+    if not flow.world_system and not flow.in_helper and disjoint.get("disjoint", False) is not False:
+        raise flow.error(
+            "wl.share(..., disjoint=True) is for systems over the world alone",
+            "leave 'disjoint' out: the iterations of an entity are checked",
+            call,
+        )
 
 
 def auto_threads(loops: list[SharedLoop]) -> int:

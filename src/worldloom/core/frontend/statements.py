@@ -15,6 +15,7 @@ from worldloom.core.frontend.calls import effects
 from worldloom.core.frontend.names import MISSING
 from worldloom.core.frontend.neighbours import QUERIES, translate_query
 from worldloom.core.frontend.shared_loop import share, translate_shared_loop
+from worldloom.core.frontend.unrolled_loop import translate_unrolled_loop, unroll
 from worldloom.core.frontend.values import RowType, TupleType, Value, WorldType, describe, is_plain
 
 LOOP_LIMIT = 100_000
@@ -128,6 +129,8 @@ class Statements(Assignments):
             return self.for_range(node.target.id, call, node)
         if isinstance(call, ast.Call) and self.static(call.func) is share:
             return translate_shared_loop(self, node.target.id, call, node)
+        if isinstance(call, ast.Call) and self.static(call.func) is unroll:
+            return translate_unrolled_loop(self, node.target.id, call, node)
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("all", *QUERIES):
             holder = self.expression(call.func.value)
             if isinstance(holder.type, WorldType):

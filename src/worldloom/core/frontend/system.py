@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, overload
 
+import warp as wp
+
 from worldloom.core.base.errors import DefinitionError, misuse
 from worldloom.core.base.source import Source, read
 from worldloom.core.frontend import nodes
@@ -23,15 +25,18 @@ from worldloom.core.frontend.targets.kernel_names import register_name
 from worldloom.core.frontend.targets.kernel_target import KernelTarget
 from worldloom.core.frontend.targets.python_target import PythonTarget
 from worldloom.core.frontend.targets.target import Target
+from worldloom.core.frontend.targets.uniform import PRESENT, UniformControl
 from worldloom.core.frontend.translator import Translator, body_text, compile_python, zero
 from worldloom.core.frontend.user_functions import SystemFunction
 from worldloom.core.frontend.values import Owner, RowType, Value, WorldType
+from worldloom.core.frontend.where import Where, require_integer, with_condition
+from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, FaultSites, RowCounts, UnknownCounts
 from worldloom.core.model.entity import Components, Entity, Has, World
 from worldloom.core.model.pairs import Pair
 
-THREADS = (1, 32, 64, 128, 256)
-"""Possible numbers of threads per entity: one, a warp of 32, or a block of warps."""
+THREADS = (1, 4, 8, 16, 32, 64, 128, 256)
+"""Possible numbers of threads: one, a part of a warp for a world, a warp of 32, or for an entity a block of warps."""
 
 
 class System(SystemFunction):
@@ -43,15 +48,24 @@ class System(SystemFunction):
         threads: Threads per entity on CUDA.
         separate: Whether it is never a stage of a joined kernel on CUDA.
         auto_threads: Whether the engine chose ``threads`` from the shared loops.
+        registers: Registers per thread on CUDA at most; None for the compiler's choice.
+        where: The component and its value in the entities that it runs for; None for all of them.
         access: Its reads and writes.
         draws: Whether it draws random numbers.
     """
 
     def __init__(
-        self, source: Source, engine: bool = False, threads: int | Literal["auto"] = 1, separate: bool = False
+        self,
+        source: Source,
+        engine: bool = False,
+        threads: int | Literal["auto"] = 1,
+        separate: bool = False,
+        where: Where | None = None,
+        registers: int | None = None,
     ) -> None:
-        source = expand_calls(source)
+        source = expand_calls(source if where is None else with_condition(source, where))
         super().__init__(source)
+        self.where, self.registers = where, registers
         self.engine, self.auto_threads = engine, threads == "auto"
         self.threads = 1 if isinstance(threads, str) else threads
         self.separate = separate
@@ -67,7 +81,15 @@ class System(SystemFunction):
         over = self.pair or self.owner
         target = KernelTarget(self.table_name(over), kinds, self.over_world, self.place, FaultSites(), {}, engine)
         flow = self._translate(target, over)
+        if where is not None:
+            require_integer(source, self.owner.fields[where[0]])
         self.access, self.draws = flow.access, target.draws
+        if 1 < self.threads < WARP_SIZE and len(flow.exits) > 1:
+            raise source.error(
+                f"a system with {self.threads} threads per world cannot return early, since other worlds go on",
+                "put the rest of it into a branch",
+                source.tree,
+            )
         if self.auto_threads:
             self.threads = auto_threads(flow.shared_loops)
         self.self_accumulated = (
@@ -133,15 +155,24 @@ class System(SystemFunction):
                 "add a parameter such as 'ball: Ball' or 'world: Table'",
                 source.tree,
             )
-        if (self.threads > 1 or self.auto_threads) and (owner is None or self.pair is not None):
-            what = "the world alone" if owner is None else "pairs"
-            several = "several" if self.auto_threads else self.threads
-            raise source.error(
-                f"a system over {what} has no entity whose work {several} threads could share",
-                "leave 'threads' out",
-                source.tree,
-            )
+        self._check_threads("pairs" if self.pair is not None else "the world alone" if owner is None else "")
         return owner if owner is not None else world, world or World  # type: ignore[return-value]
+
+    def _check_threads(self, over: str) -> None:
+        """Raise DefinitionError where the system, over pairs or the world, cannot have its number of threads."""
+        parts_of_warps = range(2, WARP_SIZE + 1)
+        fits = self.threads in parts_of_warps if over == "the world alone" else not over
+        if (self.threads > 1 or self.auto_threads) and not (fits and not (over and self.auto_threads)):
+            several = "several" if self.auto_threads else self.threads
+            raise self.source.error(
+                f"a system over {over} has no entity whose work {several} threads could share",
+                "give threads=8 or another part of a warp" if over == "the world alone" else "leave 'threads' out",
+                self.source.tree,
+            )
+        if not over and self.threads in parts_of_warps and self.threads < WARP_SIZE:
+            raise self.source.error(
+                f"an entity cannot have {self.threads} threads", "give one of 1, 32, 64, 128, 256", self.source.tree
+            )
 
     def _translate(self, target: Target, owner: Owner | Pair) -> Translator:
         flow = Translator(self.source, target)
@@ -234,7 +265,12 @@ class System(SystemFunction):
             start += ast.parse("wl_teller = wp.where(lane == 0, world, -1)").body
         start += flow.declarations(types)
         name = f"{self.name}_{table}"
-        return KernelFunction(name, self, target, flow, parameters, body_text(start + fold_fills(flow.body)))
+        body = fold_fills(flow.body)
+        if 1 < threads < WARP_SIZE:
+            target.scalars.add(PRESENT)
+            target.warp_reductions["max", wp.int32] = None
+            body = UniformControl().rewrite(body)
+        return KernelFunction(name, self, target, flow, parameters, body_text(start + body))
 
     def python_function(self, kind: Owner | Pair, runtime: Any, exact: bool = False) -> Callable[..., None]:
         """The user's function with explicit types, for the interpreter ``runtime``."""
@@ -250,7 +286,11 @@ def system(rule: Callable[..., None]) -> System: ...
 
 @overload
 def system(
-    *, threads: int | Literal["auto"] | None = None, separate: bool = False
+    *,
+    threads: int | Literal["auto"] | None = None,
+    separate: bool = False,
+    where: Where | None = None,
+    registers: int | None = None,
 ) -> Callable[[Callable[..., None]], System]: ...
 
 
@@ -259,26 +299,39 @@ def system(
     *,
     threads: int | Literal["auto"] | None = None,
     separate: bool = False,
+    where: Where | None = None,
+    registers: int | None = None,
 ) -> System | Callable[[Callable[..., None]], System]:
     """Make a function a system: a rule that runs once per entity, per pair of entities or per world.
 
     Written ``@wl.system``. ``@wl.system(threads=32)`` runs several threads per entity, which divide the iterations of
     loops over :func:`~worldloom.core.frontend.shared_loop.share`. With ``threads="auto"`` the engine chooses one
-    thread or a warp. ``@wl.system(separate=True)`` keeps a long system over the world out of kernels with many threads
-    per world, in which all but one would wait for it.
+    thread or a warp. A system over the world may have 4, 8, 16 or 32 threads. ``@wl.system(separate=True)`` keeps a
+    long system over the world out of kernels with many threads per world, in which all but one would wait for it.
+    ``@wl.system(where=("kind", 2))`` runs for the entities whose component has this value; a GPU
+    gathers them into full warps, so that the others cost no time. ``registers=128`` limits the registers of a thread on
+    a GPU, so that more threads run at the same time.
     """
-    if threads is None and not separate:
+    if threads is None and not separate and where is None and registers is None:
         return _make_system(_require_function(rule, "system"), 1)
     threads = 1 if threads is None else threads
+    if registers is not None and (isinstance(registers, bool) or not 32 <= registers <= 255):
+        raise misuse(f"a thread cannot have registers={registers!r}", "give a number from 32 to 255")
     if isinstance(threads, bool) or threads not in (*THREADS, "auto"):
         known = ", ".join(map(str, THREADS))
         raise misuse(f"an entity cannot have threads={threads!r}", f"give one of {known}, or 'auto'")
-    return functools.partial(_make_system, threads=threads, separate=separate)
+    return functools.partial(_make_system, threads=threads, separate=separate, where=where, registers=registers)
 
 
-def _make_system(rule: Callable[..., None], threads: int | Literal["auto"], separate: bool = False) -> System:
+def _make_system(
+    rule: Callable[..., None],
+    threads: int | Literal["auto"],
+    separate: bool = False,
+    where: Where | None = None,
+    registers: int | None = None,
+) -> System:
     try:
-        return System(read(rule), threads=threads, separate=separate)
+        return System(read(rule), threads=threads, separate=separate, where=where, registers=registers)
     except DefinitionError as error:  # frames of the engine do not help the user
         raise error.with_traceback(None) from None
 

@@ -158,7 +158,7 @@ def unsigned_modulo(a: Any, b: Any):
 
 @wp.func
 def range_turns(start: wp.int32, stop: wp.int32, step: wp.int32):
-    """The length of ``range(start, stop, step)`` for steps other than 0, 1 and -1; 2**31 - 1 where it is 2**31."""
+    """The length of ``range(start, stop, step)`` for steps other than 0, at most 2**31 - 1."""
     span = wp.int64(stop) - wp.int64(start)
     if (span > wp.int64(0)) != (step > 0):
         return wp.int32(0)

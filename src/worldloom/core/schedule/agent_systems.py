@@ -9,7 +9,7 @@ is there after the step. See :mod:`worldloom.core.model.agent_rows`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from worldloom.core.arithmetic.functions import FUNCTIONS, construct
 from worldloom.core.frontend.system import System
@@ -96,28 +96,35 @@ class AgentSystems:
         if not fields:
             return None
         zeros: dict[str, Any] = {}
-        lines = ["if e.active:", *self._copies(*EXPORTED_ROLES), "else:"]
+        lines = ["if e.active:", *self._copies(*EXPORTED_ROLES, outer="share"), "else:"]
         for field in fields:
             zero = f"zero_{field.name}"
             zeros[zero] = _zero(field)
-            lines += [f"    {line}" for line in element_loops(field.shape, f"e.{field.name}{{}} = {zero}")]
-        return self._system("publish", lines, self.rows, **zeros)
+            lines += [f"    {line}" for line in element_loops(field.shape, f"e.{field.name}{{}} = {zero}", "share")]
+        return self._system("publish", lines, self.rows, threads="auto", **zeros)
 
-    def _copies(self, *roles: Role) -> list[str]:
+    def _copies(self, *roles: Role, outer: str = "range") -> list[str]:
         """Lines, indented once, that copy components of the entity to its agent row."""
         lines = [
             line
             for field in self._fields(*roles)
-            for line in element_loops(field.shape, f"e.{field.name}{{}} = entity.{field.name}{{}}")
+            for line in element_loops(field.shape, f"e.{field.name}{{}} = entity.{field.name}{{}}", outer)
         ]
         return [f"    {line}" for line in [f"entity = e.{ENTITY}.get()", *lines]] if lines else []
 
     def _fields(self, *roles: Role) -> list[Field]:
         return [field for field in self.population.kind.fields.values() if field.role in roles]
 
-    def _system(self, name: str, lines: list[str], over: TableView | None, **names: Any) -> System:
+    def _system(
+        self,
+        name: str,
+        lines: list[str],
+        over: TableView | None,
+        threads: int | Literal["auto"] = 1,
+        **names: Any,
+    ) -> System:
         name = f"{name}_{self.population.__name__}"
-        return make_system(name, lines, over, self.world, **{"Rows": self.rows.kind, **names})
+        return make_system(name, lines, over, self.world, threads, **{"Rows": self.rows.kind, **names})
 
 
 def _zero(field: Field) -> Any:

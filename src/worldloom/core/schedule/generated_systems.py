@@ -47,7 +47,7 @@ def end_without_agents(definition: Definition, tables: dict[str, TableView]) -> 
 
     The loops stop at the first active agent. They are generated, since a system names each kind that it loops over.
     """
-    kinds = {k.__name__: tables[k.__name__] for k in definition.entities if definition.agents(k)}
+    kinds: dict[str, Any] = {k.__name__: tables[k.__name__] for k in definition.entities if definition.agents(k)}
     if not kinds:
         return None
     lines = ["here = 0", "terminated = 0"]

@@ -133,7 +133,9 @@ class KernelColumns(KernelArithmetic):
 
     def write(self, row: Value, field: Field, value: ast.expr) -> list[ast.stmt]:
         if not self._in_registers(row):
-            return [accessors.put(self._memory_column(row, field, write=True), field, self._row(row), value)]
+            return self._stored_once(
+                [accessors.put(self._memory_column(row, field, write=True), field, self._row(row), value)]
+            )
         column = self._column(row, field)
         self.outputs[column] = field
         if self.flow is not None and self.flow.assigned is not None:
@@ -146,10 +148,11 @@ class KernelColumns(KernelArithmetic):
             self.outputs[self._column(row, field)] = field
             return [nodes.store(nodes.index(name, *indices), value)]
         vector = f"wl_kept_{'_'.join(self._column(row, field))}"
+        column = self._memory_column(row, field, write=True)
         return [
             nodes.assign(vector, accessors.get(self._memory_column(row, field, write=False), field, self._row(row))),
             nodes.store(nodes.index(nodes.name(vector), *indices), value),
-            accessors.put(self._memory_column(row, field, write=True), field, self._row(row), nodes.name(vector)),
+            *self._stored_once([accessors.put(column, field, self._row(row), nodes.name(vector))]),
         ]
 
     def array(self, row: Value, field: Field) -> ast.expr:
@@ -161,10 +164,9 @@ class KernelColumns(KernelArithmetic):
         )
 
     def set_element(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
-        stores = self._on_first_lane(
+        return self._stored_once(
             [accessors.put(self._memory_column(row, field, write=True), field, self._row(row), value, indices)]
         )
-        return stores if self.threads == 1 or self._in_shared_loop else [self._barrier(), *stores, self._barrier()]
 
     def world_column(self, field: Field) -> str:
         """The array of a field of the world, for reading."""
@@ -185,6 +187,12 @@ class KernelColumns(KernelArithmetic):
             return body
         self.scalars.add("lane")
         return [ast.If(ast.Compare(nodes.name("lane"), [ast.Eq()], [nodes.constant(0)]), body, [])]
+
+    def _stored_once(self, stores: list[ast.stmt]) -> list[ast.stmt]:
+        """Stores that one thread executes, after all threads have read and before any reads again."""
+        if self.threads == 1 or self._in_shared_loop:
+            return stores
+        return [self._barrier(), *self._on_first_lane(stores), self._barrier()]
 
     def _barrier(self) -> ast.stmt:
         return ast.Expr(nodes.call(barrier(self.threads)))

@@ -8,12 +8,12 @@ from worldloom.core.model.columns import ColumnKey
 RAW_PREFIX = "raw__"
 """Prefix of the unchecked value of an action, which kernels load once for the check and for the systems."""
 
-SCALAR_PARAMETERS = ("row", "row_a", "row_b", "world", "slot", "lane", "offset", "system")
+SCALAR_PARAMETERS = ("row", "row_a", "row_b", "world", "slot", "lane", "present", "offset", "system")
 
 
 def barrier(threads: int) -> str:
-    """The barrier of the ``threads`` of a row, which also makes their writes visible."""
-    return "sync_warp" if threads == WARP_SIZE else "sync_block"
+    """The barrier of the ``threads`` of a row, or of all rows of a warp, which also makes their writes visible."""
+    return "sync_warp" if threads <= WARP_SIZE else "sync_block"
 
 
 def register_name(column: ColumnKey) -> str:

@@ -1,0 +1,113 @@
+"""Systems for some entities, ``where=...``, and systems over the world with several threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cuda_threads import Machine
+from selected_worlds import GARDEN, Garden, Seed, Sprout
+
+import worldloom as wl
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
+from worldloom.core.kernels import gathering
+from worldloom.core.tools.compare import compare
+
+
+class Lamp(wl.Entity):
+    lit: bool
+
+
+COLUMNS = {"Seed": ("value", "visits", "kind", "colour"), "Sprout": ("origin", "height")}
+
+
+def rows(sim: wl.Simulation) -> list[np.ndarray]:
+    fields = [getattr(sim.world, name).numpy() for name in ("sum", "breaks", "turns")]
+    fields.append(sim["Pot"].value.numpy())
+    return [*fields, *(sim[table].rows(name).numpy() for table, names in COLUMNS.items() for name in names)]
+
+
+def test_a_system_runs_for_the_entities_with_the_value() -> None:
+    sim = wl.Simulation(wl.Definition("Kinds-test", Garden, GARDEN.entities, GARDEN.reset, GARDEN.step[:1]), 20)
+    sim.step()
+    kinds, visits = (sim[Seed].rows(name).numpy() for name in ("kind", "visits"))
+    assert set(kinds) == {0, 1, 2} and np.array_equal(visits, np.where(kinds == 1, 1, 0))
+
+
+def test_interpreted_and_compiled_worlds_agree() -> None:
+    assert compare(GARDEN, ("python", "cpu"), num_worlds=5, steps=6) is None
+
+
+def test_gathered_rows_and_shared_worlds_as_on_a_gpu() -> None:
+    """Threads that overtake each other change nothing, and the last warp has fewer worlds than others."""
+    cpu, machine_side = (wl.Simulation(GARDEN, 6, "cpu", seed=2) for _ in range(2))
+    machine = Machine(machine_side)
+    for _ in range(3):
+        cpu.step()
+        machine.step()
+        for one, other in zip(rows(cpu), rows(machine_side), strict=True):
+            assert np.array_equal(one, other)
+    assert len(cpu[Sprout].rows("origin")) > 0
+
+
+def test_kernels_on_a_gpu() -> None:
+    program = generate(wl.Simulation(GARDEN, 1, "python").schedule, True, True)
+    found = {spec.labels: spec for spec in program.step if isinstance(spec, KernelSpec)}
+    gathered = found[("grow(Seed)",)]
+    assert gathered.rows == gathering.THREADS_PER_WORLD and gathered.whole_warps
+    assert found[("water(Pot)",)].rows == gathering.THREADS_PER_WORLD
+    assert found[("tend",)].rows == found[("tend",)].threads == 8
+    assert "whose 'kind' is 2 have a kernel of their own" in found[("wither(Seed)",)].reason
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(wl.DefinitionError, match="runs over one entity"):
+
+        @wl.system(where=("kind", 1))
+        def nobody(world: Garden):
+            world.sum = 1
+
+    with pytest.raises(wl.DefinitionError, match="unknown component 'sort'"):
+
+        @wl.system(where=("sort", 1))
+        def unknown(seed: Seed):
+            seed.value = 1
+
+    with pytest.raises(wl.DefinitionError, match="has no whole number"):
+
+        @wl.system(where=("kind", 1.5))  # type: ignore[arg-type]
+        def half(seed: Seed):
+            seed.value = 1
+
+    with pytest.raises(wl.DefinitionError, match="takes a component of type int, not bool"):
+
+        @wl.system(where=("lit", 1))
+        def truth(lamp: Lamp):
+            lamp.lit = False
+
+    with pytest.raises(wl.DefinitionError, match="an entity cannot have 8 threads"):
+
+        @wl.system(threads=8)
+        def few(seed: Seed):
+            seed.value = 1
+
+    with pytest.raises(wl.DefinitionError, match="over the world alone has no entity"):
+
+        @wl.system(threads=64)
+        def many(world: Garden):
+            world.sum = 1
+
+    with pytest.raises(wl.DefinitionError, match="cannot return early"):
+
+        @wl.system(threads=8)
+        def early(world: Garden):
+            if world.sum > 3:
+                return
+            world.sum += 1
+
+    with pytest.raises(wl.DefinitionError, match="every entity would store its own value"):
+
+        @wl.system(threads=8)
+        def raced(world: Garden):
+            for k in wl.share(4, disjoint=True):
+                world.sum = k
