@@ -18,7 +18,8 @@ CONSTRUCTS = (
     "entity system", "world system", "pair system", "shared loop", "reset system", "observe system", "if", "elif",
     "else", "while", "for range", "for world.all", "for world.near", "for world.nearest", "break", "continue",
     "return", "flag changed in a loop of its branch", "ternary", "chained comparison", "and", "or", "not", "in",
-    "helper call", "helper with several results", "helper that changes a parameter", "integer arithmetic",
+    "helper call", "helper with several results", "helper that changes a parameter", "function of the world",
+    "function of the world in a function", "loop in a function of the world", "integer arithmetic",
     "division", "floor division", "modulo", "shift", "bits", "power", "conversion", "min or max", "clamp",
     "vector function", "elementary function", "matrix product", "array element", "index that may not exist",
     "augmented assignment", "accumulation +=", "accumulation |= or &=", "accumulation min or max",
@@ -82,12 +83,34 @@ def _of_system(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -
         for n in ast.walk(function)
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in helpers
     }
-    for name in called:
-        yield "helper call"
-        yield from _of_helper(helpers[name], helpers)
     own = entities[0] if len(entities) == 1 else ""
+    for name in called:
+        if _takes_world(helpers[name]):
+            yield from _of_world_function(helpers[name], helpers, own)
+        else:
+            yield "helper call"
+            yield from _of_helper(helpers[name], helpers)
     for node in ast.walk(function):
         yield from _of_node(node, own)
+
+
+def _takes_world(helper: ast.FunctionDef) -> bool:
+    return bool(helper.args.args) and helper.args.args[0].arg == "world"
+
+
+def _of_world_function(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef], own: str) -> Iterator[str]:
+    yield "function of the world"
+    for node in ast.walk(function):
+        yield from _of_node(node, own)
+        if isinstance(node, (ast.For, ast.While)):
+            yield "loop in a function of the world"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in helpers:
+            if _takes_world(helpers[node.func.id]):
+                yield "function of the world in a function"
+                yield from _of_world_function(helpers[node.func.id], helpers, own)
+            else:
+                yield "helper call"
+                yield from _of_helper(helpers[node.func.id], helpers)
 
 
 def _of_helper(helper: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from worldloom.testing.generator.scope import Array
 from worldloom.testing.generator.statements import StatementGenerator, indented
+from worldloom.testing.generator.world_functions import call_function
 from worldloom.testing.reference.types import BOOL, FLOAT, INT, Type
 
 if TYPE_CHECKING:
@@ -41,9 +42,17 @@ class KindSpec:
 class SystemGenerator(StatementGenerator):
     """Writes one system. The access to each component is chosen once, so that the system is free of races."""
 
-    def __init__(self, rng: random.Random, world: WorldGenerator, own: KindSpec | None, sort: str) -> None:
+    def __init__(self, rng: random.Random, world: WorldGenerator, own: KindSpec | None, sort: str, name: str) -> None:
         super().__init__(rng, world.mode, world.helpers)
-        self.world, self.own, self.sort = world, own, sort
+        self.world, self.own, self.sort, self.name = world, own, sort, name
+        self.functions: list[str] = []
+        """Functions of the world that the system calls, those that others call first."""
+        self.names_of_rows: dict[str, tuple[KindSpec, bool]] = {}
+        """The kinds of the entities of the system's parameters, and whether they are the own one."""
+        self.nested = 0
+        """Functions of the world around the current statement."""
+        self.outer_loops = 0
+        """Loops around the calls of these functions."""
         self.plan: dict[tuple[str, str], str] = {}
         self.ways: dict[tuple[str, str], str] = {}
         self.left = rng.randint(3, 8)
@@ -164,6 +173,10 @@ class SystemGenerator(StatementGenerator):
             lines = self.rng.choice(makers)()
             if lines:
                 return lines
+        if self.chance(0.06):
+            lines = call_function(self)
+            if lines:
+                return lines
         return super().simple()
 
     def by_reference(self) -> list[str] | None:
@@ -211,7 +224,7 @@ class SystemGenerator(StatementGenerator):
     def spawning(self) -> list[str] | None:
         """Spawn an entity."""
         kinds = [k for k in self.world.kinds if k.varies]
-        if not kinds or self.sort in ("observe", "share") or self.loops > 1:
+        if not kinds or self.sort in ("observe", "share") or self.loops + self.outer_loops > 1:
             return None
         kind = self.rng.choice(kinds)
         values = [f"{n}={self.clamped(t, self.value(t, 1, typed=False))}" for n, t in kind.fields if self.chance(0.4)]

@@ -214,13 +214,14 @@ class WorldGenerator:
         """The phase and the text of one system."""
         sort = self.rng.choices(("entity", "world", "pair", "share", "reset", "observe"), (60, 12, 12, 8, 6, 2))[0]
         own = None if sort == "world" or (sort == "reset" and self.chance(0.5)) else self.rng.choice(self.kinds)
-        maker = SystemGenerator(self.rng, self, own, "world" if own is None else sort)
+        maker = SystemGenerator(self.rng, self, own, "world" if own is None else sort, name)
         maker.enter_world()
         phase = sort if sort in ("reset", "observe") else "step"
         if sort == "pair":
             return phase, self._pair(name, maker)
         if own is not None:
             maker.enter("e", own, own=True)
+            maker.names_of_rows["e"] = (own, True)
         lines: list[str] = []
         decorator = "@wl.system"
         if sort == "share":
@@ -229,7 +230,7 @@ class WorldGenerator:
         for _ in range(self.rng.randint(1, 4)):
             lines += maker.statement(2)
         head = "world: Field" if own is None else f"e: {own.name}, world: Field"
-        return phase, f"{decorator}\ndef {name}({head}):\n" + "\n".join(indented(lines))
+        return phase, _with_functions(maker, f"{decorator}\ndef {name}({head}):", lines)
 
     def _pair(self, name: str, maker: SystemGenerator) -> str:
         assert maker.own is not None
@@ -238,11 +239,12 @@ class WorldGenerator:
         maker.sort = "pair"
         maker.enter("a", one, own=False)
         maker.enter("b", two, own=False)
+        maker.names_of_rows.update(a=(one, False), b=(two, False))
         lines: list[str] = []
         for _ in range(self.rng.randint(1, 2)):
             lines += maker.accumulate() or []
             lines += maker.statement(1)
-        return f"@wl.system\ndef {name}(a: {one.name}, b: {two.name}, world: Field):\n" + "\n".join(indented(lines))
+        return _with_functions(maker, f"@wl.system\ndef {name}(a: {one.name}, b: {two.name}, world: Field):", lines)
 
     def _shared_loop(self, maker: SystemGenerator) -> list[str]:
         """A loop whose iterations threads share: each stores its own element, and accumulates integers."""
@@ -285,6 +287,11 @@ class WorldGenerator:
         maker.loops -= 1
         maker.draws, maker.scope, maker.leaving = outer_draws, outer, "return"
         return [f"for {turn} in wl.share({turns}):", *indented(lines)]
+
+
+def _with_functions(maker: SystemGenerator, head: str, lines: list[str]) -> str:
+    """The functions of the world that a system calls, and the system."""
+    return "\n\n\n".join([*maker.functions, "\n".join([head, *indented(lines)])])
 
 
 def generate(seed: int, systems: int = 60) -> str:

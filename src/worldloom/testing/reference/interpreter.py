@@ -93,10 +93,15 @@ class Reference:
             per_world = np.shape(value)[:1] == (num_worlds,)
             self.tables["World"][name][...] = np.asarray(value)[:, None] if per_world else np.asarray(value)
         self.helpers: dict[str, Helper] = {}
+        self.world_class = ast.unparse(arguments["world"])
+        self.world_functions: dict[str, ast.FunctionDef] = {}
         systems: dict[str, ast.FunctionDef] = {}
         for node in tree.body:
             if isinstance(node, ast.FunctionDef) and _decorated(node, "wl.function"):
-                self.helpers[node.name] = Helper(self, node)
+                if _takes_world(node, self.world_class):
+                    self.world_functions[node.name] = node
+                else:
+                    self.helpers[node.name] = Helper(self, node)
             elif isinstance(node, ast.FunctionDef) and _decorated(node, "wl.system"):
                 systems[node.name] = node
         self.phases: dict[str, list[tuple[System, list[str], int]]] = {}
@@ -149,7 +154,7 @@ class Reference:
     def _find_agents(self, tree: ast.Module) -> None:
         """Mark the kinds whose entities end their episodes one by one, or whose ``active`` flag is read."""
         for function in tree.body:
-            if not isinstance(function, ast.FunctionDef) or not _decorated(function, "wl.system"):
+            if not isinstance(function, ast.FunctionDef):  # helpers have no entities
                 continue
             kinds = {a.arg: ast.unparse(a.annotation) for a in function.args.args if a.annotation is not None}
             for node in ast.walk(function):
@@ -295,6 +300,12 @@ class Reference:
             for i in range(counts[0])
             for j in range(counts[1])
         ]
+
+
+def _takes_world(node: ast.FunctionDef, world: str) -> bool:
+    """Whether the first parameter of a function is the world."""
+    first = node.args.args[0].annotation if node.args.args else None
+    return first is not None and ast.unparse(first) == world
 
 
 def _decorated(node: ast.FunctionDef, name: str) -> bool:

@@ -13,6 +13,7 @@ from worldloom.testing.reference.expressions import COMPONENTS, Expressions
 from worldloom.testing.reference.neighbours import near, nearest
 from worldloom.testing.reference.typed import Eval, Typed
 from worldloom.testing.reference.types import INT, NAMED, RefType, RowType, TupleType, Type
+from worldloom.testing.reference.world_functions import call_world_function
 
 if TYPE_CHECKING:
     from worldloom.testing.reference.tables import Run
@@ -71,6 +72,10 @@ class Statements(Expressions):
             return do(e)
 
         return run
+
+    def expr_Call(self, node: ast.Call) -> Typed:
+        tree = self.world.world_functions.get(ast.unparse(node.func))
+        return super().expr_Call(node) if tree is None else call_world_function(self, tree, node)
 
     # -- assignments -------------------------------------------------------------------------------------------------
 
@@ -278,7 +283,11 @@ class Statements(Expressions):
         call = node.value
         if isinstance(call, ast.Constant):
             return lambda e: NEXT
-        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        assert isinstance(call, ast.Call)
+        if isinstance(call.func, ast.Name):  # a function of the world that returns nothing
+            do = self.expression(call).run
+            return lambda e: (do(e), NEXT)[1]
+        assert isinstance(call.func, ast.Attribute)
         name, row = call.func.attr, self.expression(call.func.value)
         if name == "spawn":
             spawn = self.spawn(call).run
