@@ -18,11 +18,9 @@ from rich.table import Table
 
 from worldloom.core.simulation import Simulation
 from worldloom.learn import Callback, Progress
-from worldloom.learn.agents.agent_group import AgentGroup
 from worldloom.learn.algorithms.registry import algorithm
 from worldloom.learn.config.tuned_defaults import tuned_config
-from worldloom.learn.networks.q_network import QNetwork
-from worldloom.learn.play.actors import PolicyActor, QActor
+from worldloom.learn.play.actors import make_actors
 from worldloom.learn.play.evaluation import evaluate
 from worldloom.learn.training.trainer import Trainer
 
@@ -50,17 +48,19 @@ class Case:
 
 
 CARTPOLE = Case("CartPole-v1", 475.0)
+CONTINUOUS = [Case("MountainCarContinuous-v0", 90.0), Case("Pendulum-v1", -200.0)]
 CASES = {
     "ppo": [
         CARTPOLE,
         Case("Acrobot-v1", -100.0),
-        Case("MountainCarContinuous-v0", 90.0),
-        Case("Pendulum-v1", -200.0),
+        *CONTINUOUS,
         Case("FrozenLake-v1", 1.0, {"is_slippery": False}),
     ],
     "a2c": [CARTPOLE],
     "vtrace": [CARTPOLE],
     "dqn": [CARTPOLE],
+    "sac": CONTINUOUS,
+    "td3": CONTINUOUS,
 }
 
 
@@ -111,11 +111,7 @@ def train(case: Case, algo: str, seed: int, settings: Settings) -> dict[str, Any
         with Simulation(
             case.world, settings.episodes, config.device, seed=JUDGED_FROM + seed, config=case.config
         ) as judged:
-            actors = {
-                name: (AgentGroup(judged, learner.agent_group.slices), actor_of(learner))
-                for name, learner in trainer.learners.items()
-            }
-            result = evaluate(judged, actors, settings.episodes)
+            result = evaluate(judged, make_actors(trainer.learners, judged, epsilon=0.0), settings.episodes)
     return {
         "seed": seed,
         "return": result.mean_return,
@@ -124,10 +120,6 @@ def train(case: Case, algo: str, seed: int, settings: Settings) -> dict[str, Any
         "seconds": trainer.seconds,
         "curve": curve.points,
     }
-
-
-def actor_of(learner: Any) -> PolicyActor | QActor:
-    return QActor(learner.policy) if isinstance(learner.policy, QNetwork) else PolicyActor(learner.policy)
 
 
 def draw(found: dict[str, list[dict[str, Any]]], cases: list[Case], algo: str, target: Path) -> None:

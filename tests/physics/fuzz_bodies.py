@@ -32,6 +32,7 @@ class Report:
         unnoticed: those of them in which a component of the state got it and that did not end their episode.
         changed: other worlds that differ from the run without injection.
         not_finite: worlds whose bodies were not finite after a step.
+        overflown: worlds that ended with a fault without an injection: numbers beyond the range of float32.
         faults: faults by message, without numbers; at most 256 of a step are kept.
     """
 
@@ -39,6 +40,7 @@ class Report:
     unnoticed: set[int]
     changed: set[int]
     not_finite: set[int]
+    overflown: set[int]
     faults: Counter
 
 
@@ -119,13 +121,14 @@ def run(worlds: int, steps: int, seed: int = 0, device: str = "cpu") -> Report:
     plain, broken = (fuzzed(worlds, seed, device) for _ in range(2))
     generator = np.random.default_rng(seed + 1)
     injected: dict[int, str] = {}
-    not_finite, changed, unnoticed = set[int](), set[int](), set[int]()
+    not_finite, changed, unnoticed, overflown = set[int](), set[int](), set[int](), set[int]()
     faults: Counter = Counter()
     for step in range(steps):
         if step == steps // 2:
             injected = inject(broken, generator, worlds)
         plain.step()
         broken.step()
+        overflown |= set(np.flatnonzero(plain.truncated.numpy()).tolist())
         if step == steps // 2:
             ended = broken.truncated.numpy()
             unnoticed = {world for world, name in injected.items() if name in STATE and not ended[world]}
@@ -134,7 +137,7 @@ def run(worlds: int, steps: int, seed: int = 0, device: str = "cpu") -> Report:
             not_finite |= set(np.flatnonzero(~np.isfinite(state).all(axis=(1, 2))).tolist())
             differs = (state.view(np.int32) != other.view(np.int32)).any(axis=(1, 2))
             changed |= set(np.flatnonzero(differs).tolist())
-    return Report(set(injected), unnoticed, changed - set(injected), not_finite, faults)
+    return Report(set(injected), unnoticed, changed - set(injected), not_finite, overflown, faults)
 
 
 if __name__ == "__main__":
@@ -146,6 +149,7 @@ if __name__ == "__main__":
     report = run(**vars(parser.parse_args()))
     print(f"{len(report.injected)} worlds injected, {len(report.unnoticed)} without a fault")
     print(f"{len(report.changed)} other worlds changed, {len(report.not_finite)} not finite after a step")
+    print(f"{len(report.overflown)} worlds ended with a fault of their own: their bodies are too extreme for float32")
     for message, number in report.faults.most_common():
         print(f"{number:8} {message}")
     raise SystemExit(bool(report.unnoticed or report.changed or report.not_finite))

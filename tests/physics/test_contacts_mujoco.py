@@ -7,7 +7,7 @@ from scipy.spatial import ConvexHull
 from thorough import THOROUGH
 
 from worldloom import physics
-from worldloom.physics.separating_axis import EDGE_ABSOLUTE, EDGE_RELATIVE
+from worldloom.physics.geometry.separating_axis import EDGE_ABSOLUTE, EDGE_RELATIVE
 
 mujoco = pytest.importorskip("mujoco")
 

@@ -4,6 +4,7 @@ __helper_prefix__ = "physics_"
 
 from worldloom.physics.bodies import BALL, DISTANCE, DYNAMIC, FIXED, HINGE, KINEMATIC, SLIDER, STATIC, Body, Pair, World
 from worldloom.physics.hulls import HullTable, hull_table
+from worldloom.physics.many_bodies.components import ManyBody
 from worldloom.physics.queries.rays import fan_direction
 from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE, SPHERE, WEDGE
 from worldloom.physics.systems import PhysicsSystems, systems
@@ -25,6 +26,7 @@ __all__ = [
     "WEDGE",
     "Body",
     "HullTable",
+    "ManyBody",
     "Pair",
     "PhysicsSystems",
     "World",

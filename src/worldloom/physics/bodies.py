@@ -3,7 +3,7 @@
 import numpy as np
 
 import worldloom as wl
-from worldloom.physics.clipping import Points
+from worldloom.physics.geometry.clipping import Points
 from worldloom.physics.shapes import BOX, MAX_EDGES, MAX_FACES, MAX_VERTICES
 
 STATIC = 0
@@ -52,9 +52,15 @@ class Body(wl.Entity):
     upper: wl.vec3  # derived
     rest: int  # derived; steps for which it has been slow, in contact and without forces
     awake: bool  # derived; whether this step moves it
+    mover: int  # derived; 1 if it was awake before contacts were found, else 0
     touching: bool  # derived; whether it had a contact in the last step
+    colours: int  # derived; bits, the colours of its contacts
     free_velocity: wl.vec3  # derived; m/s, at the end of this step without contacts
     free_momentum: wl.vec3  # derived; kg m²/s, angular, at the end of this step without contacts
+    energy: wl.float64  # derived; J, kinetic, before this step
+    gain: wl.float64  # derived; J, by which this step raised the kinetic energy of an island, at its first row
+    island: int  # derived; first row of the bodies with which it exchanged impulses, in worlds without gravity
+    bonds: int  # derived; bits of physics.solving.energy_limit
 
 
 class World(wl.World):
@@ -74,12 +80,16 @@ class World(wl.World):
     sleep_speed: wl.Config = 0.01  # m/s of any point, below which a body in contact may fall asleep; 0: never
     sleep_steps: wl.Config = 20  # steps at rest after which it does
     match_distance: wl.Config = 0.05  # m, between a contact point and its predecessor
+    grid_reach: wl.Config = 2.0  # m, of bodies that mapping="many_bodies" compares with those nearby alone
     hull_vertices: wl.Config = np.zeros((1, 3 * MAX_VERTICES), np.float32)
     hull_faces: wl.Config = np.zeros((1, MAX_FACES), np.int32)
     hull_edges: wl.Config = np.zeros((1, MAX_EDGES), np.int32)
     hull_counts: wl.Config = np.zeros((1, 3), np.int32)
     hull_volume: wl.Config = np.zeros(1, np.float32)
     hull_inertia: wl.Config = np.zeros((1, 9), np.float32)
+    largest_reach: float  # derived; m, of bodies within grid_reach, with mapping="many_bodies"
+
+    contact_colours: int  # derived; number of colours of contacts in this step
 
 
 class Pair(wl.Event):
@@ -87,6 +97,14 @@ class Pair(wl.Event):
 
     a: int
     b: int
+    kind: int  # its class, see physics.pair_classes
+    margin: float  # m, below which points are in contact
+
+    normal: wl.vec3  # derived; its manifold, see physics.geometry.manifolds
+    points: Points  # derived; m, relative to the centre of A, world axes
+    separations: wl.vec4  # derived; m
+    num_points: int  # derived
+    touches: int  # derived; 1 if it has points, else 0
 
 
 class ContactState(wl.Components):
@@ -96,6 +114,7 @@ class ContactState(wl.Components):
     b_id: int
     born: int  # step in which it was found
     normal: wl.vec3  # from A to B
+    tangent: wl.vec3  # a unit vector normal to it
     num_points: int  # 1 to 4
     a_anchors: Points  # points on the core of A, in its body frame
     b_anchors: Points  # points on the core of B, in its body frame
@@ -113,9 +132,13 @@ class ContactState(wl.Components):
 
     between: wl.vec3  # derived; m, from the centre of A to that of B at the end of the last step
     solved: bool  # derived; whether one of the bodies is awake
+    colour: int  # derived; contacts of one colour have no dynamic body in common, -1 if not solved
+    order: int  # derived; row k: the row of the k-th contact to be solved
+    colour_end: int  # derived; row c: the number of contacts to be solved up to colour c
     arms: Points  # derived in each substep; from the centre of B to the points, world axes
     gaps: wl.vec4  # derived; m, separations
     response: Response  # derived; 1/kg, normal velocity per normal impulse
+    stiffness: wl.vec4  # derived; kg, inverse of its diagonal
     slip_rates: wl.vec4  # derived; kg, tangential impulse per slip
 
 

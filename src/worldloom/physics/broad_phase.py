@@ -1,10 +1,12 @@
 """Systems that derive properties of bodies and find pairs that may touch."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, KINEMATIC, STATIC, Pair
 from worldloom.physics.mass import bounding_radius, scaled_inverse, shape_inertia, shape_volume, world_inverse_inertia
+from worldloom.physics.pair_classes import pair_class
 from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE
 
 FAR = 1.0e30
@@ -41,11 +43,14 @@ def boxes_overlap(a_lower: wl.vec3, a_upper: wl.vec3, b_lower: wl.vec3, b_upper:
     )
 
 
-def broad_phase_systems(World: type, Body: type) -> list[Any]:
-    """Systems over bodies and pairs of bodies, in order."""
+def broad_phase_systems(World: type, Body: type, shapes: Iterable[int]) -> list[Any]:
+    """Systems over bodies, in order; ``shapes`` are those that bodies may have."""
+    known = sum(1 << shape for shape in set(shapes))
 
     @wl.system
     def prepare(body: Body, world: World):
+        if ((known >> wl.clamp(body.shape, 0, 31)) & 1) == 0:
+            world.fail("a body has shape {value}, which physics.systems(shapes=...) of this world lacks", body.shape)
         if body.shape == HULL:
             hull = body.hull
             if body.mass == 0.0:
@@ -101,17 +106,27 @@ def broad_phase_systems(World: type, Body: type) -> list[Any]:
         body.awake = body.motion == DYNAMIC and body.rest < world.sleep_steps
         if body.motion == KINEMATIC:
             body.awake = speed_sq > 0.0
+        body.mover = 1 if body.awake else 0
 
-    @wl.system
-    def broad_phase(a: Body, b: Body, world: World):
-        if (a.motion != DYNAMIC and b.motion != DYNAMIC) or not (a.awake or b.awake):
-            return
-        if (a.collision_group & b.collision_mask) == 0 or (b.collision_group & a.collision_mask) == 0:
-            return
-        if boxes_overlap(a.lower, a.upper, b.lower, b.upper):
-            if a.shape <= b.shape:
-                world.spawn(Pair, a=a.id, b=b.id)
-            else:
-                world.spawn(Pair, a=b.id, b=a.id)
+    @wl.system(where=("mover", 1))
+    def broad_phase(body: Body, world: World):
+        """Compares every body that is awake with all others; of two that are, the first does it."""
+        for other in world.all(Body):
+            if other.id != body.id and boxes_overlap(body.lower, body.upper, other.lower, other.upper):
+                dynamic = body.motion == DYNAMIC or other.motion == DYNAMIC
+                first = other.mover == 0 or body.id < other.id
+                meets = (body.collision_group & other.collision_mask) != 0
+                if dynamic and first and meets and (other.collision_group & body.collision_mask) != 0:
+                    spin = body.spin + body.world_inverse_inertia * body.torque * world.dt
+                    other_spin = other.spin + other.world_inverse_inertia * other.torque * world.dt
+                    turning = wl.length(spin) * body.radius + wl.length(other_spin) * other.radius
+                    velocity = other.velocity + other.force * (other.inverse_mass * world.dt) - body.velocity
+                    velocity -= body.force * (body.inverse_mass * world.dt)
+                    margin = world.margin + world.dt * (wl.length(velocity) + turning)
+                    kind = pair_class(min(body.shape, other.shape), max(body.shape, other.shape))
+                    if body.shape < other.shape or (body.shape == other.shape and body.id < other.id):
+                        world.spawn(Pair, a=body.id, b=other.id, kind=kind, margin=margin)
+                    else:
+                        world.spawn(Pair, a=other.id, b=body.id, kind=kind, margin=margin)
 
     return [prepare, broad_phase]

@@ -165,3 +165,11 @@ def support_index(vertices: Vertices, count: int, direction: wl.vec3) -> int:
 def support_distance(vertices: Vertices, count: int, direction: wl.vec3) -> float:
     """The largest projection of a vertex on a direction."""
     return wl.dot(vertex(vertices, support_index(vertices, count, direction)), direction)
+
+
+@wl.function
+def core_radius(shape: int, size: wl.vec3) -> float:
+    """Distance from the core of a shape to its surface: the radius of spheres and capsules."""
+    if shape in (SPHERE, CAPSULE):
+        return size.x
+    return 0.0

@@ -2,18 +2,28 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import worldloom as wl
 from worldloom.physics import bodies
 from worldloom.physics.broad_phase import broad_phase_systems
 from worldloom.physics.joints.systems import joint_systems
+from worldloom.physics.many_bodies.components import FoundPair, LargeBody, SplitState
+from worldloom.physics.many_bodies.systems import many_body_systems
 from worldloom.physics.narrow_phase import narrow_phase_systems
 from worldloom.physics.queries.world_queries import Queries, world_queries
 from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE, SPHERE, WEDGE
+from worldloom.physics.solving.energy_limit import energy_limits, energy_measures
 from worldloom.physics.substeps import solver_systems
 
 ALL_SHAPES = (PLANE, SPHERE, CAPSULE, BOX, WEDGE, HULL)
+
+
+Mapping = Literal["worlds", "many_bodies"]
+
+
+class NoState(wl.Components):
+    """Nothing in addition."""
 
 
 @dataclass(frozen=True)
@@ -25,29 +35,57 @@ class PhysicsSystems(Queries):
         Contact: kind of the contacts, with references ``a`` and ``b`` to their bodies.
         Joint: kind of the joints, with references ``a`` and ``b`` to their bodies.
         detection: the systems of ``step`` that find contacts.
+        mapping: how the work is distributed, see :func:`systems`.
     """
 
     step: list[Any]
     Contact: type
     Joint: type
     detection: list[Any]
+    mapping: Mapping = "worlds"
 
-    def entities(self, pairs: int, contacts: int, joints: int = 0, overflow: str = "error") -> dict[type, Any]:
-        """The kinds of entities to register, with their capacity per world and overflow policy."""
-        return {
-            bodies.Pair: wl.UpTo(pairs, overflow=overflow),
+    def entities(
+        self, pairs: int, contacts: int, joints: int = 0, overflow: str = "error", large: int = 64
+    ) -> dict[type, Any]:
+        """The kinds of entities to register, with their capacity per world and overflow policy.
+
+        ``large`` is that of bodies beyond ``grid_reach``, with ``mapping="many_bodies"``.
+        """
+        kinds = {
             self.Contact: wl.UpTo(contacts, overflow=overflow),
             self.Joint: wl.UpTo(max(joints, 1), overflow=overflow),
         }
+        if self.mapping == "many_bodies":
+            found = {FoundPair: wl.UpTo(pairs, overflow=overflow), LargeBody: wl.UpTo(large, overflow=overflow)}
+            return {**found, **kinds}
+        return {bodies.Pair: wl.UpTo(pairs, overflow=overflow), **kinds}
 
 
-def systems(world: type, body: type, shapes: Iterable[int] = ALL_SHAPES) -> PhysicsSystems:
+def systems(
+    world: type,
+    body: type,
+    shapes: Iterable[int] = ALL_SHAPES,
+    mapping: Mapping = "worlds",
+    substeps: int = 4,
+    sweeps: int = 4,
+) -> PhysicsSystems:
     """The systems of physics for a world class and the kind of its bodies.
 
-    ``shapes`` are those that its bodies have; with planes and boxes alone, worlds compile faster.
+    Args:
+        world: class of the world.
+        body: kind of its bodies.
+        shapes: those that its bodies have; with fewer of them, worlds compile faster.
+        mapping: ``"worlds"`` solves each world in one thread, or in a few of a GPU, for batches of worlds of up to a
+            few hundred bodies; ``"many_bodies"`` solves every contact in a thread of its own, for a world of
+            thousands of bodies.
+        substeps: of a step, with ``mapping="many_bodies"``; that of the world's configuration must be the same.
+        sweeps: over all contacts in each half of a substep, with ``mapping="many_bodies"``.
     """
+    if mapping not in get_args(Mapping):
+        raise ValueError(f"mapping is 'worlds' or 'many_bodies', not {mapping!r}")
+    extra = SplitState if mapping == "many_bodies" else NoState
 
-    class Contact(wl.Entity, bodies.ContactState):
+    class Contact(wl.Entity, bodies.ContactState, extra):
         a: wl.Ref(body)
         b: wl.Ref(body)
 
@@ -55,9 +93,23 @@ def systems(world: type, body: type, shapes: Iterable[int] = ALL_SHAPES) -> Phys
         a: wl.Ref(body)
         b: wl.Ref(body)
 
-    detection = [*broad_phase_systems(world, body), *narrow_phase_systems(world, body, Contact, shapes)]
-    solver = [*joint_systems(world, body, Joint), *solver_systems(world, body, Contact, Joint)]
+    shapes = tuple(shapes)
+    if mapping == "many_bodies":
+        detection, solver = many_body_systems(world, body, Contact, Joint, shapes, substeps, sweeps)
+    else:
+        detection = [*broad_phase_systems(world, body, shapes), *narrow_phase_systems(world, body, Contact, shapes)]
+        solver = [
+            *energy_measures(world, body),
+            *joint_systems(world, body, Joint),
+            *solver_systems(world, body, Contact, Joint),
+            *energy_limits(world, body, Contact, Joint),
+        ]
     queries = world_queries(world, body, Contact)
     return PhysicsSystems(
-        **vars(queries), step=[*detection, *solver], Contact=Contact, Joint=Joint, detection=detection
+        **vars(queries),
+        step=[*detection, *solver],
+        Contact=Contact,
+        Joint=Joint,
+        detection=detection,
+        mapping=mapping,
     )

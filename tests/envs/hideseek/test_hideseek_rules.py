@@ -7,10 +7,16 @@ import pytest
 from hideseek_scenes import FORWARD, LOCK, NOTHING, make_scene
 
 import worldloom as wl
-from worldloom.envs.hideseek.entities import SOLID, STATISTICS
+from worldloom.envs.hideseek.entities import SOLID
+from worldloom.learn.play.episode_metrics import LastEpisodes
 
 BOX, RAMP = 0, 3  # rows with 3 boxes
 HIDER, SEEKER = 0, 3  # numbers of agents
+METRICS = {
+    *("boxes_moved_before", "boxes_moved_after", "ramps_moved_before", "ramps_moved_after"),
+    *("hider_locks", "seeker_locks", "spotted_fraction", "hider_entries", "seeker_entries"),
+}
+"""What trainings and evaluations report."""
 
 
 def rewards(sim: wl.Simulation) -> list[float]:
@@ -170,8 +176,11 @@ def test_statistics_show_the_stages_of_play(sim: wl.Simulation) -> None:
     sim.world.step.numpy()[:] = 239
     scene.step(NOTHING)
     assert world.boxes_moved_before.numpy()[0] == 0.0 and world.hider_locks.numpy()[0] == 0
-    last = dict(zip(STATISTICS, world.last_episode.numpy()[0].tolist(), strict=True))
-    assert last["hider_locks"] == 1.0 and last["hider_entries"] == 1.0 and last["boxes_moved_before"] > 0.1
+    last = LastEpisodes(sim)
+    means = last.means(last.sums().tolist())
+    assert world.final_hider_locks.numpy()[0] == 1 and world.final_hider_entries.numpy()[0] == 1
+    assert world.final_boxes_moved_before.numpy()[0] == pytest.approx(before, rel=0.2)
+    assert set(means) == METRICS and means["hider_locks"] > 0.0
 
 
 def test_random_play_is_without_faults_and_far_from_capacities(sim: wl.Simulation) -> None:

@@ -19,56 +19,39 @@ from worldloom.envs.escape_room.entities import (
     Body,
     Level,
 )
-
-NO_HIT = 1.0e30
-SMALLEST_SLOPE = 1.0e-12
-"""Smaller components of a direction are replaced by it, so that reciprocals are finite."""
-
-
-@wl.function
-def reciprocal(slope: float) -> float:
-    """1 / slope, finite for a slope of 0."""
-    if abs(slope) < SMALLEST_SLOPE:
-        return 1.0 / SMALLEST_SLOPE
-    return 1.0 / slope
+from worldloom.physics.queries.slabs import MISS, box_interval, reciprocal, rectangle_interval
 
 
 @wl.function
 def ray_upright_box(start: wl.vec3, inverse_x: float, inverse_y: float, half: wl.vec3) -> float:
-    """Distance along a horizontal ray to a box with world axes; 0 from within, ``NO_HIT`` for a miss.
+    """Distance along a horizontal ray to a box with world axes; 0 from within, ``MISS`` for a miss.
 
     Args:
         start: of the ray, relative to the centre of the box.
         inverse_x, inverse_y: reciprocals of the unit direction.
         half: half extents.
     """
-    x0, x1 = (-half.x - start.x) * inverse_x, (half.x - start.x) * inverse_x
-    y0, y1 = (-half.y - start.y) * inverse_y, (half.y - start.y) * inverse_y
-    near = max(min(x0, x1), min(y0, y1), 0.0)
-    far = min(max(x0, x1), max(y0, y1))
-    return near if near <= far and abs(start.z) <= half.z else NO_HIT
+    near, far = rectangle_interval(
+        inverse_x, inverse_y, wl.vec4(-half.x - start.x, -half.y - start.y, half.x - start.x, half.y - start.y)
+    )
+    return near if near <= far and abs(start.z) <= half.z else MISS
 
 
 @wl.function
 def ray_turned_box(start: wl.vec3, direction: wl.vec3, half: wl.vec3, rotation: wl.quat, reach: float) -> float:
-    """The same for a box with any rotation; also ``NO_HIT`` if its bounding sphere is farther than ``reach``."""
+    """The same for a box with any rotation; also ``MISS`` if its bounding sphere is farther than ``reach``."""
     ahead = -wl.dot(start, direction)  # of the centre
     square = wl.length_sq(start)
     radius_sq = wl.length_sq(half)
     if square - ahead * ahead > radius_sq:
-        return NO_HIT  # the ray passes the sphere
+        return MISS  # the ray passes the sphere
     beyond = max(ahead - reach, -ahead, 0.0)
     if beyond * beyond > radius_sq:
-        return NO_HIT  # the sphere is too far ahead, or behind
+        return MISS  # the sphere is too far ahead, or behind
     origin = wl.quat_rotate_inv(rotation, start)
     way = wl.quat_rotate_inv(rotation, direction)
-    near, far = 0.0, NO_HIT
-    for i in range(3):
-        inverse = reciprocal(way[i])
-        low, high = (-half[i] - origin[i]) * inverse, (half[i] - origin[i]) * inverse
-        near = max(near, min(low, high))
-        far = min(far, max(low, high))
-    return near if near <= far else NO_HIT
+    near, far = box_interval(origin, way, half)
+    return near if near <= far else MISS
 
 
 @wl.function

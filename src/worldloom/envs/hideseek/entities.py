@@ -41,18 +41,6 @@ BOX_FEATURES = 9
 RAMP_FEATURES = 7
 SELF_FEATURES = 10
 FULL_CIRCLE = [2.0 * pi * ray / RAYS for ray in range(RAYS)]
-STATISTICS = (
-    "boxes_moved_before",
-    "boxes_moved_after",
-    "ramps_moved_before",
-    "ramps_moved_after",
-    "hider_locks",
-    "seeker_locks",
-    "spotted_fraction",
-    "hider_entries",
-    "seeker_entries",
-)
-"""Statistics of an episode, in the order of ``Arena.last_episode``."""
 
 
 class Arena(physics.World):
@@ -90,17 +78,16 @@ class Arena(physics.World):
     clock: int  # steps of the episode
     spotted: bool  # whether a seeker sees a hider
 
-    boxes_moved_before: wl.Info(float)  # m, of all boxes, before and after the preparation
-    boxes_moved_after: wl.Info(float)
-    ramps_moved_before: wl.Info(float)
-    ramps_moved_after: wl.Info(float)
-    hider_locks: wl.Info(int)
-    seeker_locks: wl.Info(int)
+    boxes_moved_before: wl.Info(float, metric=True)  # m, of all boxes, before and after the preparation
+    boxes_moved_after: wl.Info(float, metric=True)
+    ramps_moved_before: wl.Info(float, metric=True)
+    ramps_moved_after: wl.Info(float, metric=True)
+    hider_locks: wl.Info(int, metric=True)
+    seeker_locks: wl.Info(int, metric=True)
     spotted_steps: wl.Info(int)  # steps after the preparation in which a hider was seen
-    spotted_fraction: wl.Info(float)  # of the steps after the preparation
-    hider_entries: wl.Info(int)  # passages through doors of inner walls
-    seeker_entries: wl.Info(int)
-    last_episode: wl.Persistent(wl.Array(float, len(STATISTICS)))  # statistics of the last complete episode
+    spotted_fraction: wl.Info(float, metric=True)  # of the steps after the preparation
+    hider_entries: wl.Info(int, metric=True)  # passages through doors of inner walls
+    seeker_entries: wl.Info(int, metric=True)
 
 
 class Solid(physics.Body):
@@ -111,7 +98,7 @@ class Solid(physics.Body):
     place: wl.vec2  # m, where it was measured
 
 
-SOLID = physics.systems(Arena, Solid)
+SOLID = physics.systems(Arena, Solid, shapes=(physics.PLANE, physics.BOX, physics.WEDGE))
 
 
 class Agent(wl.Entity):

@@ -7,34 +7,15 @@ body hits it at distance 0.
 import worldloom as wl
 from worldloom import physics
 from worldloom.envs.hideseek.entities import WALL_HEIGHT
-
-MISS = 1.0e30
-STEEP = 1.0e9
-"""Reciprocal of directions that are nearly parallel to a face."""
-
-
-@wl.function
-def reciprocal(x: float) -> float:
-    """1 / x, limited to ``STEEP``."""
-    if abs(x) * STEEP > 1.0:
-        return 1.0 / x
-    return STEEP
-
-
-@wl.function
-def reciprocals(direction: wl.vec3) -> wl.vec3:
-    """The reciprocal of each component."""
-    return wl.vec3(reciprocal(direction.x), reciprocal(direction.y), reciprocal(direction.z))
+from worldloom.physics.queries.slabs import MISS, box_interval, reciprocal, rectangle_interval
 
 
 @wl.function
 def ray_wall(origin: wl.vec3, inverse: wl.vec3, wall: wl.vec4) -> float:
     """Distance to a wall; ``inverse`` holds the reciprocals of its direction."""
-    left, right = (wall[0] - origin.x) * inverse.x, (wall[2] - origin.x) * inverse.x
-    near, far = (wall[1] - origin.y) * inverse.y, (wall[3] - origin.y) * inverse.y
+    entry, leave = rectangle_interval(inverse.x, inverse.y, wall - wl.vec4(origin.x, origin.y, origin.x, origin.y))
     foot, top = -origin.z * inverse.z, (WALL_HEIGHT - origin.z) * inverse.z
-    entry = max(max(min(left, right), min(near, far)), max(min(foot, top), 0.0))
-    leave = min(min(max(left, right), max(near, far)), max(foot, top))
+    entry, leave = max(entry, min(foot, top)), min(leave, max(foot, top))
     return entry if entry <= leave else MISS
 
 
@@ -49,11 +30,7 @@ def may_hit(offset: wl.vec3, direction: wl.vec3, length_sq: float, radius: float
 @wl.function
 def ray_rectangle(x: float, y: float, wall: wl.vec4) -> float:
     """Distance along a horizontal direction to a wall whose rectangle is given relative to the origin."""
-    inverse_x, inverse_y = reciprocal(x), reciprocal(y)
-    left, right = wall[0] * inverse_x, wall[2] * inverse_x
-    near, far = wall[1] * inverse_y, wall[3] * inverse_y
-    entry = max(max(min(left, right), min(near, far)), 0.0)
-    leave = min(max(left, right), max(near, far))
+    entry, leave = rectangle_interval(reciprocal(x), reciprocal(y), wall)
     return entry if entry <= leave else MISS
 
 
@@ -64,26 +41,16 @@ def wedge_middle(size: wl.vec3) -> wl.vec3:
 
 
 @wl.function
-def clip_to_box(start: wl.vec3, way: wl.vec3, size: wl.vec3):
-    """Distances at which a ray enters and leaves a box with half extents ``size`` about the origin."""
-    x, y, z = reciprocal(way.x), reciprocal(way.y), reciprocal(way.z)
-    half_x, half_y, half_z = size.x * abs(x), size.y * abs(y), size.z * abs(z)
-    entry = max(max(-start.x * x - half_x, -start.y * y - half_y), max(-start.z * z - half_z, 0.0))
-    leave = min(min(half_x - start.x * x, half_y - start.y * y), half_z - start.z * z)
-    return entry, leave
-
-
-@wl.function
 def ray_box(start: wl.vec3, way: wl.vec3, size: wl.vec3) -> float:
     """Distance to a box with half extents ``size`` about the origin."""
-    entry, leave = clip_to_box(start, way, size)
+    entry, leave = box_interval(start, way, size)
     return entry if entry <= leave else MISS
 
 
 @wl.function
 def ray_wedge(start: wl.vec3, way: wl.vec3, size: wl.vec3) -> float:
     """Distance to a wedge whose bounding box has half extents ``size`` about the origin."""
-    entry, leave = clip_to_box(start, way, size)
+    entry, leave = box_interval(start, way, size)
     height = size.z * start.y - size.y * start.z  # positive below the slope
     slope = reciprocal(size.z * way.y - size.y * way.z)
     entry = max(entry, -height * slope if slope > 0.0 else 0.0)

@@ -83,13 +83,3 @@ def keep_statistics(world: Arena):
         if world.spotted:
             world.spotted_steps += 1
         world.spotted_fraction = float(world.spotted_steps) / float(world.step - world.preparation + 2)
-    if world.clock == world.max_steps:
-        world.last_episode[0] = world.boxes_moved_before
-        world.last_episode[1] = world.boxes_moved_after
-        world.last_episode[2] = world.ramps_moved_before
-        world.last_episode[3] = world.ramps_moved_after
-        world.last_episode[4] = float(world.hider_locks)
-        world.last_episode[5] = float(world.seeker_locks)
-        world.last_episode[6] = world.spotted_fraction
-        world.last_episode[7] = float(world.hider_entries)
-        world.last_episode[8] = float(world.seeker_entries)

@@ -4,16 +4,15 @@ import worldloom as wl
 from worldloom import physics
 from worldloom.envs.hideseek.entities import MAX_BOXES, OTHERS, RAYS, TARGETS, WALL_HEIGHT, Agent, Arena, Solid
 from worldloom.envs.hideseek.rays import (
-    MISS,
     may_hit,
     ray_box,
     ray_rectangle,
     ray_solid,
     ray_wall,
     ray_wedge,
-    reciprocals,
     wedge_middle,
 )
+from worldloom.physics.queries.slabs import MISS, reciprocals
 
 FORWARD = wl.vec3(0.0, 1.0, 0.0)
 RAMPS_FROM = OTHERS + MAX_BOXES

@@ -161,7 +161,7 @@ def joint_pass(
     full_linear, full_mixed, full_angular = joint_response(frame, a_mass + b_mass, a_inverse, b_inverse, a_arm, b_arm)
     linear_mask, angular_mask = linear_rows(kind), angular_rows(kind)
     largest = full_angular[0, 0] + full_angular[1, 1] + full_angular[2, 2]
-    for i in range(3):
+    for i in wl.unroll(3):
         if full_angular[i, i] <= SINGULAR * largest:
             angular_mask[i] = 0.0
     mixed = wl.diag(linear_mask) * full_mixed * wl.diag(angular_mask)
@@ -173,12 +173,12 @@ def joint_pass(
 
     if kind in (HINGE, SLIDER, DISTANCE):
         cross_linear, cross_angular, response = wl.vec3(), wl.vec3(), full_linear[0, 0]
-        for i in range(3):
+        for i in wl.unroll(3):
             cross_linear[i] = linear_mask[i] * full_linear[i, 0]
             cross_angular[i] = angular_mask[i] * full_mixed[0, i]
         if kind == HINGE:
             response = full_angular[0, 0]
-            for i in range(3):
+            for i in wl.unroll(3):
                 cross_linear[i] = linear_mask[i] * full_mixed[i, 0]
                 cross_angular[i] = angular_mask[i] * full_angular[i, 0]
         back_linear, back_angular = solve_blocks(schur_inverse, mixed, angular_inverse, cross_linear, cross_angular)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.clipping import manifold_point
+from worldloom.physics.geometry.clipping import manifold_point
 
 
 def contact_query(World: type, Body: type, Contact: type) -> Any:

@@ -5,10 +5,9 @@ the reversed direction as normal.
 """
 
 import worldloom as wl
-from worldloom.physics.manifolds import capsule_end
+from worldloom.physics.geometry.manifolds import capsule_end
+from worldloom.physics.queries.slabs import MISS, box_entries, box_leave, reciprocals
 from worldloom.physics.shapes import BOX, CAPSULE, PLANE, SPHERE, WEDGE
-
-MISS = 1.0e30
 
 
 @wl.function
@@ -71,24 +70,18 @@ def ray_capsule(origin: wl.vec3, direction: wl.vec3, p: wl.vec3, q: wl.vec3, rad
 @wl.function
 def ray_box(origin: wl.vec3, direction: wl.vec3, size: wl.vec3):
     """Distance to a box in its body frame, and the normal at the hit."""
-    entry = 0.0
-    leave = MISS
-    normal = -direction
-    for i in range(3):
-        if direction[i] == 0.0:
-            if abs(origin[i]) > size[i]:
-                leave = -1.0
-        else:
-            side = -1.0 if direction[i] > 0.0 else 1.0
-            near = (side * size[i] - origin[i]) / direction[i]
-            leave = min(leave, (-side * size[i] - origin[i]) / direction[i])
-            if near > entry:
-                entry = near
-                normal = wl.vec3(0.0, 0.0, 0.0)
-                normal[i] = side
-    if entry > leave:
+    inverse = reciprocals(direction)
+    entries = box_entries(origin, inverse, size)
+    entry = max(entries.x, entries.y, entries.z)
+    if max(entry, 0.0) > box_leave(origin, inverse, size):
         return MISS, -direction
-    return entry, normal
+    if entry <= 0.0:
+        return 0.0, -direction
+    if entries.x == entry:
+        return entry, wl.vec3(-wl.sign(direction.x), 0.0, 0.0)
+    if entries.y == entry:
+        return entry, wl.vec3(0.0, -wl.sign(direction.y), 0.0)
+    return entry, wl.vec3(0.0, 0.0, -wl.sign(direction.z))
 
 
 @wl.function

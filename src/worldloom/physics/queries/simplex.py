@@ -5,7 +5,7 @@ moves towards the origin. The sets here are the cores of shapes: points, segment
 """
 
 import worldloom as wl
-from worldloom.physics.clipping import Points, manifold_point, set_point
+from worldloom.physics.geometry.clipping import Points, manifold_point, set_point
 from worldloom.physics.shapes import BOX, CAPSULE, WEDGE
 
 MAX_ITERATIONS = 24

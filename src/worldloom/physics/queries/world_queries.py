@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.clipping import Points, set_point
+from worldloom.physics.geometry.clipping import Points, set_point
 from worldloom.physics.mass import bounding_radius
-from worldloom.physics.narrow_phase import core_radius
 from worldloom.physics.queries.contact_queries import contact_query
 from worldloom.physics.queries.rays import MISS, beyond_reach, clip_ray, ray_shape
 from worldloom.physics.queries.simplex import MAX_ITERATIONS, TOLERANCE, core_support, reduce_simplex
-from worldloom.physics.shapes import HULL, PLANE
+from worldloom.physics.shapes import HULL, PLANE, core_radius
 
 
 @dataclass(frozen=True)

@@ -6,28 +6,20 @@ the impulse on B and the new spins. A gets the opposite impulse at the same poin
 
 import worldloom as wl
 from worldloom.physics.bodies import Tangents
-from worldloom.physics.clipping import Points, manifold_point
-from worldloom.physics.solving.solver import Response, clamp_to_disc, solve_normals, tangent
+from worldloom.physics.geometry.clipping import Points, manifold_point
+from worldloom.physics.solving.solver import Response, clamp_to_disc, solve_normals
 
 
 @wl.function
-def point_impulse(normal: wl.vec3, first: wl.vec3, second: wl.vec3, impulse: float, x: float, y: float) -> wl.vec3:
-    """The impulse of a point from its normal and tangential parts."""
-    return normal * impulse + first * x + second * y
-
-
-@wl.function
-def warm_start(normal: wl.vec3, arms: Points, impulses: wl.vec4, tangents: Tangents):
-    """The impulses of the previous substep: (impulse, moment)."""
-    first = tangent(normal)
+def warm_start(normal: wl.vec3, first: wl.vec3, arms: Points, impulses: wl.vec4, tangents: Tangents):
+    """The impulses of the previous substep: (impulse, moment); ``first`` is a unit tangent."""
     second = wl.cross(normal, first)
-    p0 = point_impulse(normal, first, second, impulses[0], tangents[0], tangents[1])
-    p1 = point_impulse(normal, first, second, impulses[1], tangents[2], tangents[3])
-    p2 = point_impulse(normal, first, second, impulses[2], tangents[4], tangents[5])
-    p3 = point_impulse(normal, first, second, impulses[3], tangents[6], tangents[7])
-    moment = wl.cross(manifold_point(arms, 0), p0) + wl.cross(manifold_point(arms, 1), p1)
-    moment += wl.cross(manifold_point(arms, 2), p2) + wl.cross(manifold_point(arms, 3), p3)
-    return p0 + p1 + (p2 + p3), moment
+    total, moment = wl.vec3(0.0, 0.0, 0.0), wl.vec3(0.0, 0.0, 0.0)
+    for i in wl.unroll(4):
+        impulse = normal * impulses[i] + first * tangents[2 * i] + second * tangents[2 * i + 1]
+        total += impulse
+        moment += wl.cross(manifold_point(arms, i), impulse)
+    return total, moment
 
 
 @wl.function
@@ -76,6 +68,7 @@ def normal_pass(
     arms: Points,
     normal: wl.vec3,
     matrix: Response,
+    inverses: wl.vec4,
     targets: wl.vec4,
     stiffness: wl.vec4,
     relief: wl.vec4,
@@ -83,7 +76,7 @@ def normal_pass(
 ):
     """Solves the normal impulses of the manifold together: (impulse, w_a, w_b, normal impulses)."""
     speeds = normal_speeds(v, w_a, w_b, between, arms, normal)
-    solved = solve_normals(matrix, speeds, targets, stiffness, relief, impulses)
+    solved = solve_normals(matrix, inverses, speeds, targets, stiffness, relief, impulses)
     change = solved - impulses
     lever = manifold_point(arms, 0) * change[0] + manifold_point(arms, 1) * change[1]
     lever += manifold_point(arms, 2) * change[2] + manifold_point(arms, 3) * change[3]
@@ -114,18 +107,16 @@ def friction_point(
     A projected step against the slip within the friction disc, whose length is 1 / (largest eigenvalue of the 2 x 2
     response): its fixed points are rest within the disc, or an impulse on its rim opposite to the slip.
     """
-    b_first = wl.cross(arm, first)
-    b_second = wl.cross(arm, second)
-    slip = v + wl.vec2(wl.dot(w_b, b_first), wl.dot(w_b, b_second))
-    a_first = wl.cross(arm + between, first)
-    a_second = wl.cross(arm + between, second)
-    slip -= wl.vec2(wl.dot(w_a, a_first), wl.dot(w_a, a_second))
+    a_arm = arm + between
+    drift = wl.cross(w_b, arm) - wl.cross(w_a, a_arm)
+    slip = v + wl.vec2(wl.dot(drift, first), wl.dot(drift, second))
     new = clamp_to_disc(old - slip * rate, limit)
     change = new - old
+    push = first * change.x + second * change.y
     if a_mass > 0.0:
-        w_a -= a_inverse * (a_first * change.x + a_second * change.y)
+        w_a -= a_inverse * wl.cross(a_arm, push)
     if b_mass > 0.0:
-        w_b += b_inverse * (b_first * change.x + b_second * change.y)
+        w_b += b_inverse * wl.cross(arm, push)
     return v + change * (a_mass + b_mass), w_a, w_b, new
 
 
@@ -141,6 +132,7 @@ def friction_pass(
     between: wl.vec3,
     arms: Points,
     normal: wl.vec3,
+    first: wl.vec3,
     count: int,
     friction: float,
     rates: wl.vec4,
@@ -148,33 +140,16 @@ def friction_pass(
     tangents: Tangents,
 ):
     """Solves the friction of one point after the other: (impulse, w_a, w_b, tangential impulses)."""
-    first = tangent(normal)
     second = wl.cross(normal, first)
     u = wl.vec2(wl.dot(v, first), wl.dot(v, second))
-    old = wl.vec2(
-        tangents[0] + tangents[2] + tangents[4] + tangents[6], tangents[1] + tangents[3] + tangents[5] + tangents[7]
-    )
-    t0, t1 = wl.vec2(tangents[0], tangents[1]), wl.vec2(tangents[2], tangents[3])
-    t2, t3 = wl.vec2(tangents[4], tangents[5]), wl.vec2(tangents[6], tangents[7])
-    u, w_a, w_b, t0 = friction_point(
-        u, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, first, second,
-        manifold_point(arms, 0), rates[0], friction * impulses[0], t0,
-    )  # fmt: skip
-    if count > 1:
-        u, w_a, w_b, t1 = friction_point(
-            u, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, first, second,
-            manifold_point(arms, 1), rates[1], friction * impulses[1], t1,
-        )  # fmt: skip
-    if count > 2:
-        u, w_a, w_b, t2 = friction_point(
-            u, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, first, second,
-            manifold_point(arms, 2), rates[2], friction * impulses[2], t2,
-        )  # fmt: skip
-    if count > 3:
-        u, w_a, w_b, t3 = friction_point(
-            u, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, first, second,
-            manifold_point(arms, 3), rates[3], friction * impulses[3], t3,
-        )  # fmt: skip
-    change = t0 + t1 + (t2 + t3) - old
-    impulse = first * change.x + second * change.y
-    return impulse, w_a, w_b, Tangents(t0.x, t0.y, t1.x, t1.y, t2.x, t2.y, t3.x, t3.y)
+    total = wl.vec2(0.0, 0.0)
+    for i in wl.unroll(4):
+        if i < count:
+            old = wl.vec2(tangents[2 * i], tangents[2 * i + 1])
+            u, w_a, w_b, new = friction_point(
+                u, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, first, second,
+                manifold_point(arms, i), rates[i], friction * impulses[i], old,
+            )  # fmt: skip
+            total += new - old
+            tangents[2 * i], tangents[2 * i + 1] = new.x, new.y
+    return first * total.x + second * total.y, w_a, w_b, tangents

@@ -10,6 +10,7 @@ from worldloom.physics.solving.solver import (
     WITH_BIAS,
     bounce,
     contact_aims,
+    inverse_diagonal,
     normal_response,
     placed_points,
     slip_rates,
@@ -62,22 +63,23 @@ def contact_function(World: type, Body: type, Contact: type) -> Any:
                 contact.b_anchors, b.rotation, contact.b_radius,
             )  # fmt: skip
             contact.response = normal_response(normal, between, contact.arms, a_mass, b_mass, a_inverse, b_inverse)
+            contact.stiffness = inverse_diagonal(contact.response)
             if first:
                 contact.slip_rates = slip_rates(
-                    normal, count, between, contact.arms, a_mass, b_mass, a_inverse, b_inverse
+                    normal, contact.tangent, count, between, contact.arms, a_mass, b_mass, a_inverse, b_inverse
                 )
         arms = contact.arms
         impulses, tangents = contact.impulses, contact.tangents
         w_a, w_b = a.spin, b.spin
         if stage == WARM_START:
-            impulse, moment = warm_start(normal, arms, impulses, tangents)
+            impulse, moment = warm_start(normal, contact.tangent, arms, impulses, tangents)
             w_a, w_b = turn(w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, impulse, moment)
         else:
             targets, stiffness, relief = contact_aims(
                 contact.gaps,
                 count,
                 stage == WITH_BIAS,
-                h,
+                1.0 / h,
                 push_rate,
                 world.max_push,
                 soft_mass,
@@ -88,21 +90,17 @@ def contact_function(World: type, Body: type, Contact: type) -> Any:
                 peaks = contact.peaks
                 targets = approach * -contact.restitution
                 relief = wl.vec4()
-                stiffness = wl.vec4(
-                    bounce(peaks[0], approach[0], world.bounce_speed),
-                    bounce(peaks[1], approach[1], world.bounce_speed),
-                    bounce(peaks[2], approach[2], world.bounce_speed),
-                    bounce(peaks[3], approach[3], world.bounce_speed),
-                )
+                for i in wl.unroll(4):
+                    stiffness[i] = bounce(peaks[i], approach[i], world.bounce_speed)
             v = b.velocity - a.velocity
             impulse, w_a, w_b, impulses = normal_pass(
                 v, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal,
-                contact.response, targets, stiffness, relief, impulses,
+                contact.response, contact.stiffness, targets, stiffness, relief, impulses,
             )  # fmt: skip
             v += impulse * (a_mass + b_mass)
             drag, w_a, w_b, tangents = friction_pass(
-                v, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal, count,
-                contact.friction, contact.slip_rates, impulses, tangents,
+                v, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal,
+                contact.tangent, count, contact.friction, contact.slip_rates, impulses, tangents,
             )  # fmt: skip
             impulse += drag
             total = impulses[0] + impulses[1] + impulses[2] + impulses[3]

@@ -24,7 +24,8 @@ def energy_functions(World: type, Body: type, Joint: type) -> tuple[Any, Any]:
 
     @wl.function
     def keep_free_motion(world: World):
-        for body in world.all(Body):
+        for i in wl.share(world.count(Body), disjoint=True):
+            body = world.at(Body, i)
             if body.awake and body.motion == DYNAMIC:
                 body.free_velocity = body.velocity
                 body.free_momentum = spin_momentum(body.rotation, body.inertia, body.spin)

@@ -9,7 +9,7 @@ import math
 
 import worldloom as wl
 from worldloom.physics.bodies import Response
-from worldloom.physics.clipping import Points, manifold_point, points_of
+from worldloom.physics.geometry.clipping import Points, manifold_point, points_of
 
 # Stages of a substep, each a pass over all joints and contacts.
 WARM_START = 0
@@ -110,8 +110,20 @@ def normal_response(
 
 
 @wl.function
+def inverse_diagonal(matrix: Response) -> wl.vec4:
+    """1 / K_ii."""
+    return wl.vec4(1.0 / matrix[0], 1.0 / matrix[2], 1.0 / matrix[5], 1.0 / matrix[9])
+
+
+@wl.function
 def solve_normals(
-    matrix: Response, speeds: wl.vec4, targets: wl.vec4, stiffness: wl.vec4, relief: wl.vec4, impulses: wl.vec4
+    matrix: Response,
+    inverses: wl.vec4,
+    speeds: wl.vec4,
+    targets: wl.vec4,
+    stiffness: wl.vec4,
+    relief: wl.vec4,
+    impulses: wl.vec4,
 ) -> wl.vec4:
     """Normal impulses x >= 0 of a manifold by projected Gauss-Seidel.
 
@@ -120,14 +132,15 @@ def solve_normals(
 
     Args:
         matrix: K; normal velocities change by K times the change of x.
+        inverses: 1 / K_ii.
         speeds: normal velocities under the impulses given.
         targets: velocities that the impulses aim for.
         stiffness: factor of the effective mass of each point, 1 for a rigid point, 0 to keep its impulse.
         relief: share of its impulse that a soft point gives back in each sweep.
         impulses: accumulated so far.
     """
-    f0, f1 = stiffness[0] / matrix[0], stiffness[1] / matrix[2]
-    f2, f3 = stiffness[2] / matrix[5], stiffness[3] / matrix[9]
+    f0, f1 = stiffness[0] * inverses[0], stiffness[1] * inverses[1]
+    f2, f3 = stiffness[2] * inverses[2], stiffness[3] * inverses[3]
     k01, k02, k03 = f0 * matrix[1], f0 * matrix[3], f0 * matrix[6]
     k10, k12, k13 = f1 * matrix[1], f1 * matrix[4], f1 * matrix[7]
     k20, k21, k23 = f2 * matrix[3], f2 * matrix[4], f2 * matrix[8]
@@ -190,6 +203,7 @@ def slip_rate(
 @wl.function
 def slip_rates(
     normal: wl.vec3,
+    first: wl.vec3,
     count: int,
     between: wl.vec3,
     arms: Points,
@@ -199,26 +213,22 @@ def slip_rates(
     b_inverse: wl.mat33,
 ) -> wl.vec4:
     """The slip rates of all points."""
-    first = tangent(normal)
     second = wl.cross(normal, first)
-    r0, r1, r2, r3 = 0.0, 0.0, 0.0, 0.0
-    r0 = slip_rate(first, second, between, manifold_point(arms, 0), a_mass, b_mass, a_inverse, b_inverse)
-    if count > 1:
-        r1 = slip_rate(first, second, between, manifold_point(arms, 1), a_mass, b_mass, a_inverse, b_inverse)
-    if count > 2:
-        r2 = slip_rate(first, second, between, manifold_point(arms, 2), a_mass, b_mass, a_inverse, b_inverse)
-        r3 = slip_rate(first, second, between, manifold_point(arms, 3), a_mass, b_mass, a_inverse, b_inverse)
-    return wl.vec4(r0, r1, r2, r3)
+    rates = wl.vec4()
+    for i in wl.unroll(4):
+        if i < count:
+            rates[i] = slip_rate(first, second, between, manifold_point(arms, i), a_mass, b_mass, a_inverse, b_inverse)
+    return rates
 
 
 @wl.function
-def aim(gap: float, soft: bool, h: float, push_rate: float, max_push: float, soft_mass: float, soft_relief: float):
+def aim(gap: float, soft: bool, rate: float, push_rate: float, max_push: float, soft_mass: float, soft_relief: float):
     """What a point aims for: (target velocity, stiffness, relief).
 
     A separated point limits the approach, a penetrating one is pushed out as a soft constraint, or not at all.
     """
     if gap > 0.0:
-        return -gap / h, 1.0, 0.0
+        return -gap * rate, 1.0, 0.0
     if soft:
         return min(-push_rate * gap, max_push), soft_mass, soft_relief
     return 0.0, 1.0, 0.0
@@ -229,24 +239,21 @@ def contact_aims(
     gaps: wl.vec4,
     count: int,
     soft: bool,
-    h: float,
+    rate: float,
     push_rate: float,
     max_push: float,
     soft_mass: float,
     soft_relief: float,
 ):
-    """What the points of a contact aim for: (target velocities, stiffness, relief); unused points keep 0."""
-    t0, s0, r0 = aim(gaps[0], soft, h, push_rate, max_push, soft_mass, soft_relief)
-    t1, s1, r1 = aim(gaps[1], soft, h, push_rate, max_push, soft_mass, soft_relief)
-    t2, s2, r2 = aim(gaps[2], soft, h, push_rate, max_push, soft_mass, soft_relief)
-    t3, s3, r3 = aim(gaps[3], soft, h, push_rate, max_push, soft_mass, soft_relief)
-    if count < 4:
-        s3, r3 = 0.0, 0.0
-    if count < 3:
-        s2, r2 = 0.0, 0.0
-    if count < 2:
-        s1, r1 = 0.0, 0.0
-    return wl.vec4(t0, t1, t2, t3), wl.vec4(s0, s1, s2, s3), wl.vec4(r0, r1, r2, r3)
+    """What the points of a contact aim for: (target velocities, stiffness, relief); unused points keep 0.
+
+    ``rate`` is the inverse of the time of a substep, 1/s.
+    """
+    targets, stiffness, relief = wl.vec4(), wl.vec4(), wl.vec4()
+    for i in wl.unroll(4):
+        if i < count:
+            targets[i], stiffness[i], relief[i] = aim(gaps[i], soft, rate, push_rate, max_push, soft_mass, soft_relief)
+    return targets, stiffness, relief
 
 
 @wl.function

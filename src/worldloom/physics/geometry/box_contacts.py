@@ -4,18 +4,11 @@ A box is its half extents and its axes, the columns of a rotation matrix. Manifo
 """
 
 import worldloom as wl
-from worldloom.physics.clipping import (
-    Heights,
-    Points,
-    Polygon,
-    clip_polygon,
-    manifold_point,
-    points_of,
-    reduce_polygon,
-)
-from worldloom.physics.closest import closest_on_segments
-from worldloom.physics.closest_boxes import box_axis, closest_of_boxes, component, supporting_edge_of_box
-from worldloom.physics.separating_axis import EDGE_ABSOLUTE, EDGE_RELATIVE, PARALLEL_SQ
+from worldloom.physics.geometry.clipping import Points, points_of
+from worldloom.physics.geometry.closest import closest_on_segments
+from worldloom.physics.geometry.closest_boxes import box_axis, closest_of_boxes, component, supporting_edge_of_box
+from worldloom.physics.geometry.quads import Incident, Reference, clip_quads, face_manifold, reduce_candidates
+from worldloom.physics.geometry.separating_axis import EDGE_ABSOLUTE, EDGE_RELATIVE, PARALLEL_SQ
 
 
 @wl.function
@@ -113,27 +106,13 @@ def plane_box(normal: wl.vec3, size: wl.vec3, axes: wl.mat33, position: wl.vec3,
 @wl.function
 def clipped_rectangle(centre: wl.vec3, p: wl.vec3, q: wl.vec3, x_limit: float, y_limit: float, margin: float):
     """The rectangle ``centre +- p +- q`` clipped to ``|x| <= x_limit, |y| <= y_limit``, reduced to 4 points."""
+    if p.x * q.y - p.y * q.x < 0.0:
+        q = -q
     a, b, c, d = centre + p + q, centre - p + q, centre - p - q, centre + p - q
-    polygon = Polygon()
-    polygon[0], polygon[1], polygon[2] = a.x, a.y, a.z
-    polygon[3], polygon[4], polygon[5] = b.x, b.y, b.z
-    polygon[6], polygon[7], polygon[8] = c.x, c.y, c.z
-    polygon[9], polygon[10], polygon[11] = d.x, d.y, d.z
-    count = 4
-    x_reach = abs(p.x) + abs(q.x)
-    y_reach = abs(p.y) + abs(q.y)
-    if centre.x + x_reach > x_limit:
-        polygon, count = clip_polygon(polygon, count, wl.vec3(1.0, 0.0, 0.0), x_limit)
-    if x_reach - centre.x > x_limit:
-        polygon, count = clip_polygon(polygon, count, wl.vec3(-1.0, 0.0, 0.0), x_limit)
-    if centre.y + y_reach > y_limit:
-        polygon, count = clip_polygon(polygon, count, wl.vec3(0.0, 1.0, 0.0), y_limit)
-    if y_reach - centre.y > y_limit:
-        polygon, count = clip_polygon(polygon, count, wl.vec3(0.0, -1.0, 0.0), y_limit)
-    heights = Heights()
-    for i in range(count):
-        heights[i] = polygon[3 * i + 2]
-    return reduce_polygon(polygon, heights, count, wl.vec3(0.0, 0.0, 1.0), margin)
+    reference = Reference(x_limit, y_limit, -x_limit, y_limit, -x_limit, -y_limit, x_limit, -y_limit)
+    incident = Incident(a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z, d.x, d.y, d.z)
+    candidates, found = clip_quads(reference, incident)
+    return reduce_candidates(candidates, found, margin)
 
 
 @wl.function
@@ -174,19 +153,7 @@ def box_face_points(
     ):
         return rectangle_on_plane(centre, p, q, normal, level, margin)
     points, heights, count = clipped_rectangle(local, local_p, local_q, x_limit, y_limit, margin)
-    a, b, c, d = (
-        manifold_point(points, 0),
-        manifold_point(points, 1),
-        manifold_point(points, 2),
-        manifold_point(points, 3),
-    )
-    placed = points_of(
-        u * a.x + v * a.y + normal * (level + 0.5 * heights[0]),
-        u * b.x + v * b.y + normal * (level + 0.5 * heights[1]),
-        u * c.x + v * c.y + normal * (level + 0.5 * heights[2]),
-        u * d.x + v * d.y + normal * (level + 0.5 * heights[3]),
-    )
-    return placed, heights, count
+    return face_manifold(points, heights, normal * level, u, v, normal), heights, count
 
 
 @wl.function
@@ -295,21 +262,27 @@ def box_box(a: wl.vec3, a_axes: wl.mat33, b: wl.vec3, b_axes: wl.mat33, offset: 
                 q_start, q_end = supporting_edge_of_box(b, b_axes, offset, edges % 3, -normal)
                 first, second = closest_on_segments(p_start, p_end, q_start, q_end)
                 points, separations, count = midpoint(first, second, normal, margin)
-            elif b_separation > a_separation + EDGE_RELATIVE * abs(a_separation) + EDGE_ABSOLUTE:
-                face = largest(b_gaps.x, b_gaps.y, b_gaps.z)
-                side = -sign_of(component(s, face))
-                normal = box_axis(b_axes, face) * -side
-                points, separations, count = box_face_points(b, b_axes, face, side, a, a_axes, -offset, margin)
-                points += points_of(offset, offset, offset, offset)
             else:
-                face = largest(a_gaps.x, a_gaps.y, a_gaps.z)
-                side = sign_of(component(t, face))
-                normal = box_axis(a_axes, face) * side
-                points, separations, count = box_face_points(a, a_axes, face, side, b, b_axes, offset, margin)
+                on_b = b_separation > a_separation + EDGE_RELATIVE * abs(a_separation) + EDGE_ABSOLUTE
+                # One call for both cases: the box with the reference face comes first.
+                size, axes, other_size, other_axes, shift = a, a_axes, b, b_axes, offset
+                gaps, along, origin = a_gaps, t, wl.vec3(0.0, 0.0, 0.0)
+                if on_b:
+                    size, axes, other_size, other_axes, shift = b, b_axes, a, a_axes, -offset
+                    gaps, along, origin = b_gaps, -s, offset
+                face = largest(gaps.x, gaps.y, gaps.z)
+                side = sign_of(component(along, face))
+                normal = box_axis(axes, face) * side
+                points, separations, count = box_face_points(
+                    size, axes, face, side, other_size, other_axes, shift, margin
+                )
+                points += points_of(origin, origin, origin, origin)
+                if on_b:
+                    normal = -normal
             apart = max(apart, edge_separation)
             if apart > 0.0:
                 lowest = margin
-                for i in range(4):
+                for i in wl.unroll(4):
                     if i < count:
                         lowest = min(lowest, separations[i])
                 if lowest > apart + EDGE_RELATIVE * apart + EDGE_ABSOLUTE:

@@ -4,8 +4,8 @@ A box is its half extents and its axes, the columns of a rotation matrix.
 """
 
 import worldloom as wl
-from worldloom.physics.closest import closest_on_segments
-from worldloom.physics.separating_axis import PARALLEL_SQ
+from worldloom.physics.geometry.closest import closest_on_segments
+from worldloom.physics.geometry.separating_axis import PARALLEL_SQ
 
 
 @wl.function

@@ -6,7 +6,7 @@ left out.
 """
 
 import worldloom as wl
-from worldloom.physics.clipping import (
+from worldloom.physics.geometry.clipping import (
     Points,
     clip_to_face,
     face_polygon,
@@ -15,8 +15,8 @@ from worldloom.physics.clipping import (
     reduce_polygon,
     set_point,
 )
-from worldloom.physics.closest import closest_of_polytopes, closest_on_polytope, closest_on_segments
-from worldloom.physics.separating_axis import (
+from worldloom.physics.geometry.closest import closest_of_polytopes, closest_on_polytope, closest_on_segments
+from worldloom.physics.geometry.separating_axis import (
     EDGE_ABSOLUTE,
     EDGE_RELATIVE,
     deepest_edges,

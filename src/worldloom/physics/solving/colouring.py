@@ -1,0 +1,69 @@
+"""The order in which contacts are solved: by colour, and by row within a colour.
+
+No two contacts of a colour have a dynamic body in common, so they can be solved at the same time with the result of
+solving them one after the other. Contacts take the lowest colour that is free at both bodies, in the order of rows.
+Bodies remember 30 colours; contacts that find none of them free get colours of their own.
+"""
+
+from typing import Any
+
+import worldloom as wl
+
+MAX_SHARED_COLOURS = 30
+
+
+@wl.function
+def lowest_free(used: int) -> int:
+    """The lowest bit that is not set, MAX_SHARED_COLOURS if all of them are."""
+    colour = 0
+    while colour < MAX_SHARED_COLOURS and ((used >> colour) & 1) != 0:
+        colour += 1
+    return colour
+
+
+def colour_function(World: type, Body: type, Contact: type) -> Any:
+    """The function that colours the contacts to be solved and lists them by colour; a system over the world calls it.
+
+    Afterwards the k-th contact to be solved is the row ``order`` of row k, those of colour c end before
+    ``colour_end`` of row c, and ``world.contact_colours`` is the number of colours.
+    """
+
+    @wl.function
+    def colour_contacts(world: World):
+        for body in world.all(Body):
+            body.colours = 0
+        shared = 0
+        total = 0
+        for contact in world.all(Contact):
+            contact.colour = -1
+            if contact.solved:
+                a = world.at(Body, contact.a_id)
+                b = world.at(Body, contact.b_id)
+                used = 0
+                if a.inverse_mass > 0.0:
+                    used = used | a.colours
+                if b.inverse_mass > 0.0:
+                    used = used | b.colours
+                colour = lowest_free(used)
+                contact.colour = colour
+                if colour < MAX_SHARED_COLOURS:
+                    shared = max(shared, colour + 1)
+                    if a.inverse_mass > 0.0:
+                        a.colours = a.colours | (1 << colour)
+                    if b.inverse_mass > 0.0:
+                        b.colours = b.colours | (1 << colour)
+        for colour in range(shared):
+            for contact in world.all(Contact):
+                if contact.colour == colour:
+                    world.at(Contact, total).order = contact.id
+                    total += 1
+            world.at(Contact, colour).colour_end = total
+        for contact in world.all(Contact):
+            if contact.colour == MAX_SHARED_COLOURS:
+                world.at(Contact, total).order = contact.id
+                total += 1
+                world.at(Contact, shared).colour_end = total
+                shared += 1
+        world.contact_colours = shared
+
+    return colour_contacts

@@ -1,0 +1,130 @@
+"""Systems that turn manifolds of pairs into contacts, and remove contacts that have ended."""
+
+from typing import Any
+
+import worldloom as wl
+from worldloom.physics.bodies import Pair, Tangents
+from worldloom.physics.geometry.clipping import Points, manifold_point, points_of
+from worldloom.physics.shapes import core_radius
+from worldloom.physics.solving.contact_passes import normal_speeds
+from worldloom.physics.solving.solver import tangent
+
+
+@wl.function
+def core_anchors(
+    points: Points, separations: wl.vec4, centre: wl.vec3, rotation: wl.quat, side: wl.vec3, radius: float
+) -> Points:
+    """Points of a manifold moved to the core of a body, in its frame; ``side`` is the normal towards that body."""
+    axes = wl.transpose(wl.quat_to_matrix(rotation))
+    origin = side * radius - centre
+    for i in wl.unroll(4):
+        anchor = axes * (manifold_point(points, i) + side * (0.5 * separations[i]) + origin)
+        points[3 * i], points[3 * i + 1], points[3 * i + 2] = anchor.x, anchor.y, anchor.z
+    return points
+
+
+@wl.function
+def inherited_impulses(
+    a_anchors: Points,
+    b_anchors: Points,
+    count: int,
+    old_a: Points,
+    old_b: Points,
+    old_count: int,
+    old_impulses: wl.vec4,
+    old_tangents: Tangents,
+    reach: float,
+):
+    """The impulses with which the points of a contact start: (normal, tangential).
+
+    A point takes those of the point of its predecessor that is nearest by its anchor on A or on B, if within reach.
+    """
+    impulses = wl.vec4()
+    tangents = Tangents()
+    for i in wl.unroll(4):
+        if i < count:
+            best = reach * reach
+            for k in wl.unroll(4):
+                on_a = wl.length_sq(manifold_point(a_anchors, i) - manifold_point(old_a, k))
+                distance_sq = min(on_a, wl.length_sq(manifold_point(b_anchors, i) - manifold_point(old_b, k)))
+                if k < old_count and distance_sq < best:
+                    best = distance_sq
+                    impulses[i] = old_impulses[k]
+                    tangents[2 * i], tangents[2 * i + 1] = old_tangents[2 * k], old_tangents[2 * k + 1]
+    return impulses, tangents
+
+
+def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
+    """Systems over pairs and contacts, in order."""
+
+    @wl.system(where=("touches", 1))
+    def touch(pair: Pair, world: World):
+        """A contact for every pair with points; it starts with the impulses of its predecessor."""
+        a = world.at(Body, pair.a)
+        b = world.at(Body, pair.b)
+        offset = b.position - a.position
+        normal, points, separations, count = pair.normal, pair.points, pair.separations, pair.num_points
+        a_radius = core_radius(a.shape, a.size)
+        b_radius = core_radius(b.shape, b.size)
+        origin = wl.vec3(0.0, 0.0, 0.0)
+        a_anchors = core_anchors(points, separations, origin, a.rotation, -normal, a_radius)
+        b_anchors = core_anchors(points, separations, offset, b.rotation, normal, b_radius)
+        arms = points - points_of(offset, offset, offset, offset)
+        approach = normal_speeds(b.velocity - a.velocity, a.spin, b.spin, offset, arms, normal)
+        impulses = wl.vec4()
+        tangents = Tangents()
+        last_impulse = 0.0
+        for old in world.all(Contact):
+            if old.b == b.ref:  # noqa: SIM102 - the other components are loaded only where it holds
+                if old.a == a.ref and old.born < world.step:
+                    impulses, tangents = inherited_impulses(
+                        a_anchors, b_anchors, count, old.a_anchors, old.b_anchors, old.num_points,
+                        old.impulses, old.tangents, world.match_distance,
+                    )  # fmt: skip
+                    last_impulse = old.impulse
+                    old.despawn()
+        world.spawn(
+            Contact,
+            a=a.ref,
+            b=b.ref,
+            a_id=pair.a,
+            b_id=pair.b,
+            born=world.step,
+            normal=normal,
+            tangent=tangent(normal),
+            num_points=count,
+            a_radius=a_radius,
+            b_radius=b_radius,
+            a_anchors=a_anchors,
+            b_anchors=b_anchors,
+            separations=separations,
+            approach=approach,
+            friction=wl.sqrt(a.friction * b.friction),
+            restitution=max(a.restitution, b.restitution),
+            impulses=impulses,
+            tangents=tangents,
+            last_impulse=last_impulse,
+        )
+
+    @wl.system
+    def retire(contact: Contact, world: World):
+        """Removes contacts that have no successor; bodies asleep keep theirs until one of them moves."""
+        if contact.born < world.step:
+            asleep = False
+            if contact.a.alive and contact.b.alive:
+                a = contact.a.get()
+                b = contact.b.get()
+                contact.a_id = a.id
+                contact.b_id = b.id
+                moved = wl.length_sq(b.position - a.position - contact.between) > 0.0
+                asleep = not (moved or a.awake or b.awake)
+            if asleep:
+                contact.last_impulse = contact.impulse
+            else:
+                contact.despawn()
+                if contact.a.alive:
+                    contact.a.get().rest = min(contact.a.get().rest, 0)
+                if contact.b.alive:
+                    contact.b.get().rest = min(contact.b.get().rest, 0)
+
+    return [touch, retire]
