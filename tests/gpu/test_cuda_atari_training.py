@@ -136,7 +136,7 @@ def test_pictures_are_learned_from(name: str, overlap: bool) -> None:
 
 
 @pytest.mark.parametrize("overlap", [False, True])
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in ("sac", "td3")])
 def test_consoles_are_learned_from(name: str, overlap: bool) -> None:
     """With the game's defaults at a smaller size, through graphs; stored observations are those of the consoles."""
     pytest.importorskip("ale_py", reason="needs the ROMs of ale-py")

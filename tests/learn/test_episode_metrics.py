@@ -1,6 +1,8 @@
-"""Infos that a world declares as metrics: means of their last values in evaluated episodes."""
+"""Infos that a world declares as metrics: means of their last values in episodes."""
 
 from __future__ import annotations
+
+import math
 
 import pytest
 
@@ -59,6 +61,16 @@ def test_evaluations_report_the_last_values_of_episodes() -> None:
     # After 4 steps the heights are 4, 8 and 12.
     assert seen.metrics[-1]["eval/height"] == 8.0 and seen.metrics[-1]["eval/climbers_up"] == 2.0
     assert "eval/breath" not in seen.metrics[-1]
+
+
+def test_trainings_report_them_for_their_own_episodes() -> None:
+    config = PPOConfig(num_envs=4, num_steps=2, total_steps=32, device="cpu", stagger=False)
+    seen = Collect()
+    PPO("MetricMountain-v0", config).learn(callbacks=seen)
+    heights = [row["episode/height"] for row in seen.metrics]
+    assert math.isnan(heights[0]) and heights[1:] == [8.0] * 3  # an episode has 4 steps, an iteration 2
+    assert seen.metrics[-1]["episode/climbers_up"] == 2.0
+    assert "episode/breath" not in seen.metrics[-1]
 
 
 def test_the_result_of_an_evaluation_has_them() -> None:

@@ -10,6 +10,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
 from worldloom.learn.algorithms.dqn import DQN, DQNConfig
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
+from worldloom.learn.algorithms.sac import SAC, SACConfig
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks import memory_check
 from worldloom.learn.networks.policy import Policy
@@ -51,6 +52,14 @@ def test_other_settings_beyond_memory_are_refused(monkeypatch):
     refused(
         lambda: DQN("CartPole-v1", replace(DQN_SMALL, batch_size=2**31 - 1)),
         r"a batch of 2,147,483,647 transitions would need",
+    )
+    refused(
+        lambda: DQN("CartPole-v1", replace(DQN_SMALL, atoms=10**8, v_max=1.0)),
+        r"a distribution with 100,000,000 atoms would need",
+    )
+    critics = SACConfig(num_envs=4, device="cpu", total_steps=32, critic_hidden=(10**6, 10**6))
+    refused(
+        lambda: SAC("Pendulum-v1", critics), r"the network of policy 'Rod' with [\d,]+ parameters or more would need"
     )
 
 

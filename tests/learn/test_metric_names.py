@@ -15,6 +15,7 @@ PUBLISHED = {
     *("loss/policy", "loss/value", "loss/entropy"),
     *("update/kl", "update/clip_fraction", "update/learning_rate", "update/explained_variance"),
     *("update/gradient_norm", "update/epsilon", "value/mean", "elo/rating", "elo/pool", "elo/score"),
+    "update/temperature",
 }
 """Names in run folders, TensorBoard and trackers of users. Add new ones; never change one."""
 PUBLISHED_TIMES = {"time/steps_per_second", "time/share_roll-out", "time/share_update"}

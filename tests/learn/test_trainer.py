@@ -186,9 +186,9 @@ def test_the_mean_return_is_that_of_recent_episodes() -> None:
     trainer = PPO(CLOCK, SMALL)
     count = len(trainer.metric_names)
     for k in range(30):
-        trainer._metrics([10.0, 10.0 * k, 50.0, 1e-3, *[0.0] * count, 0.0])
+        trainer._metrics([10.0, 10.0 * k, 50.0, 1e-3, *[0.0] * (count + 2)])
     assert trainer.score == pytest.approx(np.mean(range(20, 30)))
-    assert trainer._metrics([500.0, 500.0 * 7.0, 0.0, 1e-3, *[0.0] * count, 0.0])["episode/return"] == 7.0
+    assert trainer._metrics([500.0, 500.0 * 7.0, 0.0, 1e-3, *[0.0] * (count + 2)])["episode/return"] == 7.0
 
 
 # -- going on later ----------------------------------------------------------------------------------------------------

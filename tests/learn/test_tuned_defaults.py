@@ -1,5 +1,6 @@
 """Tuned settings: they change what they say, and every entry is of a world and an algorithm that there are."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -60,11 +61,12 @@ def test_a_gpu_runs_more_worlds(monkeypatch):
         kind = ALGORITHMS[algorithm][1]
         on_cpu, on_gpu = (tuned_config(world, algorithm, kind, device) for device in ("cpu", "cuda:0"))
         assert on_gpu.num_envs > on_cpu.num_envs and on_gpu.total_steps > on_cpu.total_steps
-        assert on_gpu.policy == on_cpu.policy
+        assert replace(on_gpu.policy, hidden=on_cpu.policy.hidden) == on_cpu.policy
+        assert on_gpu.policy.hidden == ((512, 512) if world == "Hanabi-v0" else on_cpu.policy.hidden)
 
 
 @pytest.mark.parametrize("gpu", [True, False])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in ("sac", "td3")])
 def test_ataris_games_have_settings_on_every_device(algorithm, gpu):
     for game in ("Pong", "Alien", *(name for name, _ in GAMES)):
         config = build_config(ALGORITHMS[algorithm][1], atari_defaults(f"{game}-v5", algorithm, gpu))

@@ -4,6 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+_MOUNTAIN_CAR_REPLAY: dict[str, Any] = {
+    "num_envs": 32,
+    "total_steps": 48_000,
+    "learning_starts": 6_400,
+    "batch_size": 128,
+    "updates": 3,
+    # The only reward lies at the end of an episode.
+    "n_step": 5,
+    "tau": 0.01,
+    "learning_rate": 1e-3,
+    # The car reaches the goal only where it is pushed in one direction for many steps.
+    "noise_correlation": 0.95,
+    "policy.hidden": (64, 64),
+    "policy.normalize_observations": True,
+}
+_PENDULUM_REPLAY: dict[str, Any] = {
+    "num_envs": 16,
+    "total_steps": 20_000,
+    "learning_starts": 1_600,
+    "batch_size": 128,
+    "updates": 4,
+    "gamma": 0.95,
+    "tau": 0.02,
+    "learning_rate": 2e-3,
+    "policy.hidden": (64, 64),
+}
+"""What SAC and TD3 share in a world."""
+
 TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     ("CartPole-v1", "ppo"): {
         "num_envs": 64,
@@ -70,6 +98,19 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
         "normalize_rewards": True,
         "policy.normalize_observations": True,
         "policy.initial_std": 0.7,
+    },
+    ("MountainCarContinuous-v0", "sac"): _MOUNTAIN_CAR_REPLAY,
+    ("MountainCarContinuous-v0", "td3"): {
+        **_MOUNTAIN_CAR_REPLAY,
+        "exploration_noise": 0.8,
+    },
+    ("Pendulum-v1", "sac"): _PENDULUM_REPLAY,
+    ("Pendulum-v1", "td3"): {
+        **_PENDULUM_REPLAY,
+        "total_steps": 24_000,
+        "learning_rate": 1e-3,
+        "exploration_noise": 0.2,
+        "exploration_noise_min": 0.05,
     },
     ("FrozenLake-v1", "ppo"): {
         "num_envs": 64,

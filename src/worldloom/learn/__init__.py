@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from worldloom.learn.algorithms.extension import Extension, NewSteps
     from worldloom.learn.algorithms.ppo import PPO, PPOConfig
     from worldloom.learn.algorithms.registry import algorithm, register_algorithm
+    from worldloom.learn.algorithms.sac import SAC, SACConfig
+    from worldloom.learn.algorithms.td3 import TD3, TD3Config
     from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
     from worldloom.learn.config.opponent_pool import OpponentPool
     from worldloom.learn.config.piecewise_linear import PiecewiseLinear
@@ -32,6 +34,12 @@ if TYPE_CHECKING:
     from worldloom.learn.config.train_config import RolloutConfig, TrainConfig
     from worldloom.learn.config.tuned_defaults import tuned_config
     from worldloom.learn.distributed.ranks import Ranks, join_process_group, leave_process_group
+    from worldloom.learn.experiments.population.member_result import MemberResult
+    from worldloom.learn.experiments.population.population_folder import PopulationFolder, PopulationPlan
+    from worldloom.learn.experiments.population.population_run import train_population
+    from worldloom.learn.experiments.sweep.sweep_folder import SweepFolder, SweepPlan
+    from worldloom.learn.experiments.sweep.sweep_run import sweep
+    from worldloom.learn.experiments.sweep.trial_result import TrialResult
     from worldloom.learn.export.export_policy import ExportedPolicy, export_policy, export_run
     from worldloom.learn.losses.advantages import gae, n_step_returns
     from worldloom.learn.losses.vtrace_targets import vtrace
@@ -75,6 +83,8 @@ _MODULES = {
     "algorithms.extension": ("Extension", "NewSteps"),
     "algorithms.ppo": ("PPO", "PPOConfig"),
     "algorithms.registry": ("algorithm", "register_algorithm"),
+    "algorithms.sac": ("SAC", "SACConfig"),
+    "algorithms.td3": ("TD3", "TD3Config"),
     "algorithms.vtrace": ("VTrace", "VTraceConfig"),
     "config.opponent_pool": ("OpponentPool",),
     "config.piecewise_linear": ("PiecewiseLinear",),
@@ -83,6 +93,12 @@ _MODULES = {
     "config.train_config": ("RolloutConfig", "TrainConfig"),
     "config.tuned_defaults": ("tuned_config",),
     "distributed.ranks": ("Ranks", "join_process_group", "leave_process_group"),
+    "experiments.population.member_result": ("MemberResult",),
+    "experiments.population.population_folder": ("PopulationFolder", "PopulationPlan"),
+    "experiments.population.population_run": ("train_population",),
+    "experiments.sweep.sweep_folder": ("SweepFolder", "SweepPlan"),
+    "experiments.sweep.sweep_run": ("sweep",),
+    "experiments.sweep.trial_result": ("TrialResult",),
     "export.export_policy": ("ExportedPolicy", "export_policy", "export_run"),
     "losses.advantages": ("gae", "n_step_returns"),
     "losses.vtrace_targets": ("vtrace",),
@@ -124,6 +140,8 @@ __all__ = [
     "DQN",
     "METRICS",
     "PPO",
+    "SAC",
+    "TD3",
     "A2CConfig",
     "ActionSpec",
     "Actor",
@@ -140,6 +158,7 @@ __all__ = [
     "Extension",
     "FusedLayers",
     "MeanReturn",
+    "MemberResult",
     "MlflowCallback",
     "NewSteps",
     "ObservationNormalizer",
@@ -153,6 +172,8 @@ __all__ = [
     "PolicyGroup",
     "PolicyModule",
     "PolicySpec",
+    "PopulationFolder",
+    "PopulationPlan",
     "Progress",
     "QActor",
     "QNetwork",
@@ -165,16 +186,21 @@ __all__ = [
     "RunFolder",
     "RunRecorder",
     "RunningMoments",
+    "SACConfig",
     "Sampler",
     "SavedPolicy",
     "SavedRun",
     "StopAfter",
     "StopAt",
     "Storage",
+    "SweepFolder",
+    "SweepPlan",
+    "TD3Config",
     "TrainConfig",
     "Trainer",
     "TrainingRequest",
     "TrainingResult",
+    "TrialResult",
     "VTrace",
     "VTraceConfig",
     "WandbCallback",
@@ -197,6 +223,8 @@ __all__ = [
     "record_frames",
     "register_algorithm",
     "run_training",
+    "sweep",
+    "train_population",
     "train_with_ray",
     "tuned_config",
     "vtrace",

@@ -34,11 +34,15 @@ TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
 
 GPU_TRAINING_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
     ("Hanabi-v0", "ppo"): {
-        "num_envs": 2048,
+        "num_envs": 4096,
         "num_steps": 64,
-        "total_steps": 1_000_000_000,
+        "total_steps": 700_000_000,
         "minibatches": 8,
-        "learning_rate": 5e-4,
+        "learning_rate": 8e-4,
+        # With a constant 0.01 two of three seeds stay below a score of 18.
+        "entropy_weight": [[0, 0.05], [150_000_000, 0.01]],
+        "policy.hidden": (512, 512),
+        "precision": "bf16",
     },
 }
 """Further settings for a training on a GPU."""

@@ -1,6 +1,6 @@
 """Epsilon-greedy exploration: one kernel from Q values to the world's action.
 
-The schedule of epsilon is :meth:`worldloom.learn.algorithms.dqn.DQNConfig.epsilon`.
+The schedule of epsilon is :meth:`worldloom.learn.config.dqn_config.DQNConfig.epsilon`.
 """
 
 from __future__ import annotations

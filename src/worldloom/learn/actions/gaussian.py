@@ -47,6 +47,22 @@ def gaussian_log_prob_entropy(means: Tensor, log_std: Tensor, numbers: Tensor, s
     return log_prob - log_tanh_derivative(numbers).sum(-1), entropy + log_tanh_derivative(samples).sum(-1)
 
 
+def squashed_sample(means: Tensor, log_std: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+    """Reparameterized samples tanh(u), u = mean + std * noise, and their log-probability in nats.
+
+    Args:
+        means: ``[..., K]``.
+        log_std: ``[K]`` or ``[..., K]``.
+        noise: Standard normal numbers, ``[..., K]``.
+
+    Returns:
+        Samples between -1 and 1, ``[..., K]``, and log-probabilities ``[...]``, summed over the numbers.
+    """
+    numbers = means + torch.exp(log_std) * noise
+    log_prob = -0.5 * noise.square() - log_std - HALF_LOG_TWO_PI - log_tanh_derivative(numbers)
+    return numbers.tanh(), log_prob.sum(-1)
+
+
 def gaussian_kl(old_means: Tensor, means: Tensor, old_log_std: Tensor, log_std: Tensor) -> Tensor:
     """KL(old || new) ``[...]``, summed over the numbers. Squashing does not change it."""
     moved = (old_means - means) * torch.exp(-log_std)

@@ -58,6 +58,15 @@ def uniform(words: wp.vec4ui, part: wp.int32):
 
 
 @wp.func
+def box_muller(words: wp.vec4ui, part: wp.int32):
+    """Two factors whose product is a standard normal number for a part of an action."""
+    pair = part & 2
+    radius = wp.sqrt(-2.0 * wp.log(wp.float32((words[pair] >> wp.uint32(8)) + wp.uint32(1)) * UNIT))
+    angle = TWO_PI * wp.float32(words[pair + 1] >> wp.uint32(8)) * UNIT
+    return radius, wp.where(part % 2 == 0, wp.cos(angle), wp.sin(angle))
+
+
+@wp.func
 def any_allowed(mask: Bools2D, row: wp.int32, first: wp.int32, stop: wp.int32, step: wp.int32):
     """Whether a mask allows a choice of ``range(first, stop, step)``; False without a mask."""
     allowed = wp.bool(False)
@@ -256,11 +265,7 @@ def sample_numbers(
     for block in range((width + 3) / 4):
         words = random_words(key, offset, row, first_block + block)
         for part in range(4 * block, wp.min(4 * block + 4, width)):
-            pair = part & 2
-            radius = wp.sqrt(-2.0 * wp.log(wp.float32((words[pair] >> wp.uint32(8)) + wp.uint32(1)) * UNIT))
-            angle = TWO_PI * wp.float32(words[pair + 1] >> wp.uint32(8)) * UNIT
-            turned = wp.where(part % 2 == 0, wp.cos(angle), wp.sin(angle))
-
+            radius, turned = box_muller(words, part)
             spread = clamp_log_std(log_std[row, part], rules)
             mean = means[row, part]
             value = mean + wp.exp(spread) * radius * turned

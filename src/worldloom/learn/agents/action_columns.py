@@ -80,7 +80,7 @@ def action_columns(
             raise InputError(
                 f"{table}.{column.name} of world '{world}' has an infinite bound, "
                 "and squashed_gaussian needs two finite ones: "
-                "give its Box a low and a high, or set action_distribution to gaussian"
+                "give its Box a low and a high, or train with ppo and set action_distribution to gaussian"
             )
     return (
         ActionSpec(

@@ -1,4 +1,4 @@
-"""PPO, A2C, V-trace and DQN, their learners, and the registry of algorithms by name.
+"""PPO, A2C, V-trace, DQN, SAC and TD3, their learners, and the registry of algorithms by name.
 
 May import every other folder but ``runs``.
 """

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import ClassVar
 
 import torch
 from torch import nn
 
+from worldloom.core.base.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.agent_group import AgentGroup, parse_agents
 from worldloom.learn.agents.policy_groups import PolicyGroup
-from worldloom.learn.config.piecewise_linear import config_at, schedules
+from worldloom.learn.config.piecewise_linear import PiecewiseLinear, config_at, schedules
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.device_numbers import Number
 from worldloom.learn.device.torch_settings import autocast
@@ -41,8 +45,8 @@ class PolicyLearner(ABC):
 
     policy: Policy | QNetwork
     episodes: EpisodeStatistics
-    is_q_learner = False
-    """Whether the policy is a Q network."""
+    own_network: ClassVar[str] = ""
+    """The algorithm, where no other algorithm has such a network; empty for an actor-critic."""
 
     def __init__(
         self,
@@ -71,7 +75,7 @@ class PolicyLearner(ABC):
         self.first_row = simulation.world_offset * self.agent_group.agents
         """Global index of the first row of this process."""
         if self.saved is not None:
-            self.saved.check(name, self.agent_group, self.is_q_learner)
+            self.saved.check(name, self.agent_group, self.own_network)
         self._device_numbers = {name: torch.zeros((), device=self.device) for name in self.schedules}
         self._validate(policy_group.network is not None)
         with torch.random.fork_rng(devices=[]):
@@ -131,6 +135,19 @@ class PolicyLearner(ABC):
             self.optimizer.learning_rate.fill_(self.config.learning_rate)
         if "max_gradient_norm" in self.schedules:
             self.optimizer.max_gradient_norm = self.setting("max_gradient_norm")
+
+    def set_numbers(self, values: Mapping[str, float]) -> None:
+        """Replace schedules by constant numbers from the next iteration on.
+
+        Captured CUDA graphs read the numbers of schedules from the device, so they stay valid. A number that was not
+        scheduled from the start is part of them: InputError.
+        """
+        fixed = [name for name in values if name not in self.schedules]
+        if fixed:
+            raise InputError(f"{fixed[0]} cannot be changed during training: make it a schedule from the start")
+        points = {name: PiecewiseLinear((0, value)) for name, value in values.items()}
+        self._full_config = replace(self._full_config, **points)  # type: ignore[arg-type]
+        self.schedules = schedules(self._full_config)
 
     def setting(self, name: str) -> Number:
         """The current value of a number of the config.

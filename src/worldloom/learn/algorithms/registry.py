@@ -6,6 +6,8 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.algorithms.a2c import A2C, A2CConfig
 from worldloom.learn.algorithms.dqn import DQN, DQNConfig
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
+from worldloom.learn.algorithms.sac import SAC, SACConfig
+from worldloom.learn.algorithms.td3 import TD3, TD3Config
 from worldloom.learn.algorithms.vtrace import VTrace, VTraceConfig
 from worldloom.learn.config.json_files import short_repr
 from worldloom.learn.config.serialization import config_from_dict, config_to_dict
@@ -19,6 +21,8 @@ ALGORITHMS: dict[str, tuple[type[Trainer], type[TrainConfig]]] = {
     "a2c": (A2C, A2CConfig),
     "vtrace": (VTrace, VTraceConfig),
     "dqn": (DQN, DQNConfig),
+    "sac": (SAC, SACConfig),
+    "td3": (TD3, TD3Config),
 }
 """Trainer and config class of every algorithm."""
 

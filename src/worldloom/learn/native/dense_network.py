@@ -170,6 +170,8 @@ def describe_q_network(policy: QNetwork) -> DenseNetwork:
     """
     if policy.custom:
         raise UnsupportedNetworkError(f"its network is a {type(policy.network).__name__}")
+    if policy.head.atoms:
+        raise UnsupportedNetworkError("it has distributions of returns")
     assert isinstance(policy.network, nn.Sequential)
     encoder, head = policy.network
     builder = _Builder(policy)

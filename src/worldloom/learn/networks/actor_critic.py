@@ -1,4 +1,4 @@
-"""Actor-critic networks: with shared layers, with separate layers, or around a custom module."""
+"""Actor-critic networks: with shared or separate layers, an actor alone, or around a custom module."""
 
 from __future__ import annotations
 
@@ -122,6 +122,29 @@ class SeparateActorCritic(ActorCritic):
     def value(self, observations: Observations, state: Tensor) -> Tensor:
         value: Tensor = self.critic(self.critic_encoder(observations))
         return value.squeeze(-1)
+
+
+class Actor(ActorCritic):
+    """An actor alone, of an algorithm with critics of its own; values are 0."""
+
+    def __init__(self, spec: PolicySpec, config: PolicyConfig) -> None:
+        super().__init__()
+        if config.memory != "none":
+            raise InputError(
+                f"an actor without a critic is not recurrent, and memory is '{config.memory}': "
+                "leave it 'none', or train with ppo or a2c"
+            )
+        observations = network_inputs(spec.observations, config).actor
+        self.encoder = build_encoder(observations, config)
+        exact = resolve_network(observations, config) != "mlp"
+        self.actor = head(self.encoder.features, spec.action.parameters, ACTOR_GAIN, exact)
+
+    def forward(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        parameters, state = self.act(observations, state)
+        return parameters, parameters.new_zeros(len(parameters)), state
+
+    def act(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor]:
+        return self.actor(self.encoder(observations)), state
 
 
 class SeparateRecurrentActorCritic(ActorCritic):

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig
-from worldloom.learn.networks.actor_critic import build_actor_critic
-from worldloom.learn.networks.actor_critic_base import Observations
+from worldloom.learn.networks.actor_critic import Actor, build_actor_critic
+from worldloom.learn.networks.actor_critic_base import ActorCritic, Observations
 from worldloom.learn.networks.network_inputs import network_inputs, widest_layer
 from worldloom.learn.networks.normalization import ObservationNormalizer
 
@@ -27,25 +27,31 @@ class Policy(nn.Module):
         config: Architecture.
         network: A custom module in place of that of ``config``, which follows the protocol
             :class:`~worldloom.learn.PolicyModule` or :class:`~worldloom.learn.RecurrentPolicyModule`.
+        critic: Whether there is a critic. Without one all values are 0, and numbers whose standard deviation the
+            network does not output are deterministic.
 
     Attributes:
         custom: Whether the network is a custom module.
-        log_std: Log standard deviation of each number of an action, [numbers]; None without numbers, and where the
-            network outputs it.
+        log_std: Log standard deviation of each number of an action, [numbers]; None without numbers, where the network
+            outputs it, and without a critic.
         normalizer: Running statistics of continuous observations; None without ``config.normalize_observations``, or
             where there are none. The trainer calls its ``update``.
+        stochastic: Whether actions have a distribution to sample from.
         recurrent: Whether it has a recurrent cell.
         state_size: Size of the recurrent state, S; 0 where it is not recurrent.
     """
 
-    def __init__(self, spec: PolicySpec, config: PolicyConfig, network: nn.Module | None = None) -> None:
+    def __init__(
+        self, spec: PolicySpec, config: PolicyConfig, network: nn.Module | None = None, critic: bool = True
+    ) -> None:
         super().__init__()
         if config.dueling:
             raise InputError("dueling is for Q networks, not for an actor-critic: leave it off, or train with dqn")
         self.spec, self.config, self.custom = spec, config, network is not None
-        self.network = build_actor_critic(spec, config, network)
+        self.network: ActorCritic = build_actor_critic(spec, config, network) if critic else Actor(spec, config)
+        self.stochastic = critic or spec.action.state_std or not spec.action.numbers
         self.log_std: nn.Parameter | None = None
-        if spec.action.numbers and not spec.action.state_std:
+        if spec.action.numbers and not spec.action.state_std and critic:
             self.log_std = nn.Parameter(torch.full((spec.action.numbers,), math.log(config.initial_std)))
         elif spec.action.state_std and network is None:
             head = self.network.get_submodule("actor")

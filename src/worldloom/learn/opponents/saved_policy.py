@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +14,16 @@ from worldloom.learn.agents.agent_group import AgentGroup, parse_agents
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.config.train_config import TrainConfig
 
-Q_LEARNING = "dqn"
-"""The algorithm whose policies are Q networks."""
+OWN_NETWORKS = ("dqn", "sac", "td3")
+"""Algorithms whose policies are of no use to others. All others train actor-critics."""
+Q_SETTINGS = ("atoms", "v_min", "v_max", "noisy")
+"""Settings of DQN that describe the output layers of its networks."""
 ConfigT = TypeVar("ConfigT", bound=TrainConfig)
+
+
+def own_network(algorithm: str) -> str:
+    """``algorithm`` where it is one of OWN_NETWORKS; empty for one that trains actor-critics."""
+    return algorithm if algorithm in OWN_NETWORKS else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +38,7 @@ class SavedPolicy:
         algorithm: The algorithm that trained it.
         config: Architecture of its network.
         action_masks: Whether it was trained with action masks.
+        q_settings: Values of Q_SETTINGS of a policy of DQN; empty for others.
         tensors: Parameters and observation statistics, by the names of the network's ``state_dict``.
         value_moments: Running moments of the value targets, with which a training of it continues; empty where it was
             trained without ``normalize_values``.
@@ -45,18 +53,20 @@ class SavedPolicy:
     action_masks: bool
     tensors: Mapping[str, Tensor]
     value_moments: Mapping[str, Tensor] = field(default_factory=dict)
+    q_settings: Mapping[str, Any] = field(default_factory=dict)
 
     def applied_to(self, config: ConfigT) -> ConfigT:
         """``config`` with the network of this policy."""
-        return replace(config, policy=self.config, action_masks=self.action_masks)
+        known = {name: value for name, value in self.q_settings.items() if hasattr(config, name)}
+        return replace(config, policy=self.config, action_masks=self.action_masks, **known)
 
-    def check(self, policy: str, agent_group: AgentGroup, q_network: bool) -> None:
+    def check(self, policy: str, agent_group: AgentGroup, network: str) -> None:
         """InputError unless it can control ``agent_group``.
 
         Args:
             policy: The name of the policy that it becomes.
             agent_group: The agents.
-            q_network: Whether the training's policies are Q networks.
+            network: The network of the training's policies, as :func:`own_network` names it.
         """
         what = f"policy '{self.name}' of {self.source} cannot be used as '{policy}'"
         definition = agent_group.simulation.definition
@@ -64,8 +74,8 @@ class SavedPolicy:
             raise InputError(
                 f"{what}: it was trained in world '{self.world}', not in '{definition.id}'; name a run of this world"
             )
-        if q_network != (self.algorithm == Q_LEARNING):
-            needed = "one trained by dqn" if q_network else "one trained by ppo, a2c or vtrace"
+        if network != own_network(self.algorithm):
+            needed = f"one trained by {network or 'ppo, a2c or vtrace'}"
             raise InputError(f"{what}: it was trained by {self.algorithm}, and this training needs {needed}")
         slices = parse_agents(self.agents, definition)
         trained = AgentGroup(agent_group.simulation, slices, self.action_masks, self.config)

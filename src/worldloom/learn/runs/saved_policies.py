@@ -21,11 +21,13 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.base.files import write_error
 from worldloom.core.registry.world_files import file_and_id
 from worldloom.learn.agents.policy_groups import POLICY_NAME
+from worldloom.learn.config.dqn_config import DQNConfig
 from worldloom.learn.config.json_files import short_repr
 from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.q_head import QHead
 from worldloom.learn.config.serialization import settings_from_dict
 from worldloom.learn.config.train_config import TrainConfig
-from worldloom.learn.opponents.saved_policy import Q_LEARNING, SavedPolicy
+from worldloom.learn.opponents.saved_policy import Q_SETTINGS, SavedPolicy, own_network
 from worldloom.learn.runs.checkpoint_files import CHECKPOINT_NAME, load_checkpoint, unshared, write_checkpoint
 from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
 from worldloom.learn.runs.run_folder import CHECKPOINTS, OPPONENTS, holds_run, read_config
@@ -79,17 +81,18 @@ def load_policy(run: Path | str, policy: str = "", checkpoint: str = "last", def
     if name not in names:
         what = f"there is no policy '{name}' in {folder}" if name else f"{folder} has several policies"
         raise InputError(f"{what}: name one of {', '.join(names)}, as in {folder}:{names[0] if names else 'POLICY'}")
-    config, action_masks = network_settings(request, folder, name)
+    config = network_settings(request, folder, name)
     return SavedPolicy(
         source=str(folder),
         name=name,
         world=file_and_id(request.env)[1],
         agents=request.policies.get(name, name),
         algorithm=request.algorithm,
-        config=config,
-        action_masks=action_masks,
+        config=config.policy,
+        action_masks=config.action_masks,
         tensors=_with_prefix(tensors, f"{name}{POLICY_PREFIX}"),
         value_moments=_with_prefix(tensors, f"{name}{VALUES_PREFIX}"),
+        q_settings={key: getattr(config, key) for key in Q_SETTINGS} if isinstance(config, DQNConfig) else {},
     )
 
 
@@ -98,13 +101,10 @@ def _with_prefix(tensors: Mapping[str, torch.Tensor], prefix: str) -> dict[str, 
     return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
 
 
-def network_settings(request: TrainingRequest, folder: Path, name: str) -> tuple[PolicyConfig, bool]:
-    """The architecture of policy ``name`` of a run, and whether it uses action masks."""
-    if name in request.opponents:
-        opponent = load_copy(folder, name)
-        return opponent.config, opponent.action_masks
+def network_settings(request: TrainingRequest, folder: Path, name: str) -> TrainConfig:
+    """The settings of policy ``name`` of a run, with the network of an opponent where it is one."""
     config = request.config_of(name)
-    return config.policy, config.action_masks
+    return load_copy(folder, name).applied_to(config) if name in request.opponents else config
 
 
 def load_opponents(request: TrainingRequest, copied_to: Path | None) -> dict[str, SavedPolicy]:
@@ -130,7 +130,7 @@ def load_starts(request: TrainingRequest) -> dict[str, SavedPolicy]:
         if name in request.opponents:
             continue
         saved, own = load_policy(source.run, source.policy, source.checkpoint, default=name), request.config_of(name)
-        if (saved.algorithm == Q_LEARNING) == (request.algorithm == Q_LEARNING):
+        if own_network(saved.algorithm) == own_network(request.algorithm):
             _require_same_network(name, saved, own)
         starts[name] = saved
     return starts
@@ -143,6 +143,7 @@ def _require_same_network(name: str, saved: SavedPolicy, own: TrainConfig) -> No
         for field in fields(PolicyConfig)
     ]
     values.append(("--action-masks", saved.action_masks, own.action_masks))
+    values += [(f"--{key.replace('_', '-')}", value, getattr(own, key)) for key, value in saved.q_settings.items()]
     for setting, theirs, ours in values:
         if theirs != ours:
             raise InputError(
@@ -155,13 +156,18 @@ def save_copy(folder: Path, name: str, policy: SavedPolicy) -> None:
     """Copy ``policy`` into the folder of a run, as its policy ``name``."""
     target = _copy_path(folder, name)
     # An opponent is frozen, so that its value moments are not needed.
-    left_out = ("tensors", "config", "value_moments")
+    left_out = ("tensors", "config", "value_moments", "q_settings")
     state: dict[str, Any] = {key: value for key, value in vars(policy).items() if key not in left_out}
     writing = target.with_name(f".writing_{secrets.token_hex(8)}")
     try:
         writing.mkdir(parents=True)
         write_checkpoint(
-            writing, unshared(dict(policy.tensors)), {**state, "config": asdict(policy.config)}, 0, 0, None
+            writing,
+            unshared(dict(policy.tensors)),
+            {**state, "config": asdict(policy.config), "q_settings": dict(policy.q_settings)},
+            0,
+            0,
+            None,
         )
         if os.path.lexists(target):  # of a start that was interrupted
             shutil.rmtree(target)
@@ -175,7 +181,7 @@ def load_copy(folder: Path, name: str) -> SavedPolicy:
     path = _copy_path(folder, name)
     saved = load_checkpoint(path)
     texts = [saved.state.get(key) for key in ("source", "name", "world", "agents", "algorithm")]
-    config, masks = saved.state.get("config"), saved.state.get("action_masks")
+    config, masks, head = (saved.state.get(key) for key in ("config", "action_masks", "q_settings"))
     if not all(isinstance(text, str) for text in texts) or not isinstance(config, dict):
         raise InputError(f"the copied opponent {path} lacks a value that every copy has: restore it from a backup")
     tensors: Mapping[str, torch.Tensor] = saved.tensors
@@ -192,6 +198,7 @@ def load_copy(folder: Path, name: str) -> SavedPolicy:
         config=settings_from_dict(PolicyConfig, config),
         action_masks=masks is not False,
         tensors=tensors,
+        q_settings=asdict(settings_from_dict(QHead, head)) if isinstance(head, dict) and head else {},
     )
 
 

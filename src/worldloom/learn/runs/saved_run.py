@@ -13,10 +13,12 @@ from worldloom.core.registry.world_files import find
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.learn.agents.agent_group import AgentGroup, AgentSlice, agent_counts, agent_slots, parse_agents
-from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.config.dqn_config import DQNConfig
+from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.networks.memory_check import require_network
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.networks.q_network import QNetwork
+from worldloom.learn.opponents.saved_policy import own_network
 from worldloom.learn.play.actors import Actor, QActor, default_epsilon, policy_actor
 from worldloom.learn.runs.checkpoint_files import Checkpoint
 from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
@@ -83,8 +85,8 @@ class SavedRun:
             if agents is not None:
                 slices = _restricted(slices, agents, counts)
             if slices:
-                config, action_masks = network_settings(self.request, self.folder, name)
-                agent_group = AgentGroup(simulation, slices, action_masks, config)
+                config = network_settings(self.request, self.folder, name)
+                agent_group = AgentGroup(simulation, slices, config.action_masks, config.policy)
                 actor = self._actor(name, config, agent_group, number, stochastic, seed, epsilon)
                 actors[name] = agent_group, actor
         return actors
@@ -92,7 +94,7 @@ class SavedRun:
     def _actor(
         self,
         name: str,
-        config: PolicyConfig,
+        config: TrainConfig,
         agent_group: AgentGroup,
         number: int,
         stochastic: bool,
@@ -100,14 +102,16 @@ class SavedRun:
         epsilon: float,
     ) -> Actor:
         spec, device = agent_group.spec, agent_group.device
-        is_dqn = self.request.algorithm == "dqn"
-        require_network(name, spec, config, device, copies=1, critic=not is_dqn)
-        if is_dqn:
+        has_critic = not own_network(self.request.algorithm)
+        require_network(name, spec, config.policy, device, copies=1, critic=has_critic)
+        if isinstance(config, DQNConfig):
             if stochastic:
                 raise InputError("a policy of dqn has no action probabilities to sample from: omit --stochastic")
-            network = self._load_parameters(QNetwork(spec, config), name).to(device)
+            network = self._load_parameters(QNetwork(spec, config.policy, head=config.head), name).to(device)
             return QActor(network, epsilon, agent_group.rows, seed, number)
-        policy = self._load_parameters(Policy(spec, config), name).to(device)
+        policy = self._load_parameters(Policy(spec, config.policy, critic=has_critic), name).to(device)
+        if stochastic and not policy.stochastic:
+            raise InputError(f"a policy of {self.request.algorithm} is deterministic: omit --stochastic")
         return policy_actor(policy, agent_group, stochastic, seed, number)
 
     def _load_parameters(self, network: NetworkT, name: str) -> NetworkT:

@@ -13,21 +13,23 @@ METRICS: dict[str, str] = {
     "eval/return": "mean undiscounted return of an evaluation on separate worlds; only in evaluated iterations",
     "eval/length": "mean length of the episodes of an evaluation, in steps",
     "loss/policy": "policy loss",
-    "loss/value": "value loss; with DQN the loss of the action values",
+    "loss/value": "value loss; with DQN, SAC and TD3 the loss of the action values",
     "loss/entropy": "mean entropy of the policy, in nats",
     "update/kl": "approximate KL divergence from the behavior policy, in nats, mean over the optimizer steps",
     "update/clip_fraction": "fraction of the samples whose probability ratio was clipped, 0 to 1",
     "update/learning_rate": "learning rate",
     "update/explained_variance": "fraction of the variance of the returns that the values explain, at most 1",
     "update/gradient_norm": "gradient norm before clipping",
+    "update/temperature": "entropy temperature alpha of SAC",
     "update/epsilon": "epsilon of epsilon-greedy exploration, 0 to 1",
     "value/mean": "mean Q value of the sampled actions",
     "elo/rating": "Elo rating of the policy, with pools of past selves; 1000 at the start",
     "elo/pool": "mean Elo rating of the policy's past selves",
     "elo/score": "mean score of the others against the policy's past selves: 1 win, 0.5 draw, 0 loss; recent iteration",
 }
-"""Every metric's name and meaning. With several policies ``/<policy>`` is appended to the name. Evaluations add
-``eval/<name>`` of every info that the world declares with ``metric=True``."""
+"""Every metric's name and meaning. With several policies ``/<policy>`` is appended to the name. For every info
+that the world declares with ``metric=True`` there is ``episode/<name>``, the mean of its value at the end of the last
+episode of each world, and in evaluations ``eval/<name>``."""
 
 TIME_METRICS: dict[str, str] = {
     "time/steps_per_second": "recent environment steps per second",

@@ -26,7 +26,10 @@ OPTIMIZER_RANGES: Ranges = {
     "optimizer/powers": (0.0, 1.0),
 }
 """Bounds of the optimizer's tensors."""
-FINITE_PREFIXES = ("policy/", "target/", "optimizer/", "scale/", "values/", "rows/state", "rows/scale/")
+FINITE_PREFIXES = (
+    *("policy/", "target/", "critics/", "optimizer/", "critic_optimizer/", "temperature"),
+    *("scale/", "values/", "rows/state", "rows/scale/", "rows/noise"),
+)
 """Prefixes of tensors that must be finite."""
 
 

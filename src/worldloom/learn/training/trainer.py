@@ -23,6 +23,7 @@ from worldloom.core.state import snapshot
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.torch_settings import use_torch_settings
 from worldloom.learn.distributed.ranks import Ranks
+from worldloom.learn.play.episode_metrics import LastEpisodes
 from worldloom.learn.training.callbacks import Callback
 from worldloom.learn.training.divergence_check import DivergenceCheck
 from worldloom.learn.training.episode_starts import UnfinishedEpisodes, episode_notice, stagger_episodes
@@ -33,6 +34,11 @@ from worldloom.learn.training.progress import Progress
 from worldloom.learn.training.saved_state import checked_state
 
 Tensors = dict[str, torch.Tensor]
+LEARNED = (
+    *("policy", "optimizer", "target", "scale", "values", "extensions"),
+    *("critics", "critic_optimizer", "temperature", "temperature_optimizer"),
+)
+"""Parts of the state of a policy that are learned, by the first word of their names."""
 RECENT_EPISODES = 100
 """The mean return is over at least this many of the last episodes."""
 
@@ -84,10 +90,12 @@ class Trainer(ABC):
         self.in_iteration = False
         """Whether an iteration is under way, so that the state must not be saved."""
         self._stopping = False
+        self._until = config.total_steps
         self._recent: dict[str, deque[tuple[float, float, float]]] = {}
         self._finished: dict[str, float] = {}
         self._faults = self._earlier_faults = 0.0
         self._reports = IterationReports(self.device)
+        self._last_episodes = LastEpisodes(self.simulation)
         if config.stagger:
             stagger_episodes(self.simulation, config.seed, self.config.num_envs)
 
@@ -166,13 +174,25 @@ class Trainer(ABC):
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
-    def learn(self, total_steps: int | None = None, callbacks: Iterable[Callback] | Callback = ()) -> Trainer:
+    def learn(
+        self,
+        total_steps: int | None = None,
+        callbacks: Iterable[Callback] | Callback = (),
+        *,
+        until: int | None = None,
+    ) -> Trainer:
         """Train until ``total_steps`` environment steps are done in total, or until :meth:`stop` is called.
 
-        None for ``config.total_steps``. Raises DivergedError once losses or parameters are not finite.
+        Raises DivergedError once losses or parameters are not finite.
+
+        Args:
+            total_steps: Steps of the whole training, to which schedules refer; None for ``config.total_steps``.
+            callbacks: One callback or several.
+            until: Steps at which to return earlier, to be continued; None for ``total_steps``.
         """
         if total_steps is not None:
             self.config = replace(self.config, total_steps=total_steps)
+        self._until = self.config.total_steps if until is None else min(until, self.config.total_steps)
         callback_list: list[Callback] = [DivergenceCheck(), *_callbacks(callbacks)]
         self._stopping = False
         started, earlier = time.perf_counter(), self.seconds
@@ -180,14 +200,14 @@ class Trainer(ABC):
         with use_torch_settings(self.device, self.max_op_elements()), self._evaluating() as evaluation:
             for callback in callback_list:
                 callback.on_start(self)
-            while self.steps < self.config.total_steps and not self._agreed_to_stop():
+            while self.steps < self._until and not self._agreed_to_stop():
                 self.in_iteration, before = True, self.steps
                 self.steps += self.iterate() * self.simulation.num_worlds * self.ranks.size
                 self.simulation.check_capacity()  # steps of a CUDA graph do not check it
                 self.iteration += 1
-                self._reports.send(
-                    self.iteration, self.steps, torch.cat([*self.summaries().values(), self._fault_count()])
-                )
+                last_episodes = self.ranks.sum_(self._last_episodes.sums())
+                numbers = torch.cat([*self.summaries().values(), last_episodes, self._fault_count()])
+                self._reports.send(self.iteration, self.steps, numbers)
                 self.in_iteration = False
                 evaluated = evaluation is not None and self._evaluation_due(before)
                 if evaluation is not None and evaluated:
@@ -218,7 +238,7 @@ class Trainer(ABC):
     def _evaluation_due(self, before: int) -> bool:
         """Whether the iteration from step ``before`` reached a multiple of ``eval_every``, or the end of training."""
         every = self.config.eval_every
-        return self.steps // every > before // every or self.steps >= self.config.total_steps
+        return self.steps // every > before // every or self.steps >= self._until
 
     @property
     def checkpoint_score(self) -> float:
@@ -261,10 +281,12 @@ class Trainer(ABC):
     def _metrics(self, numbers: Sequence[float]) -> dict[str, float]:
         """The metrics of an iteration by name."""
         *numbers, faults = numbers
+        first = len(numbers) - len(self._last_episodes.names) - 1
+        numbers, last_episodes = numbers[:first], numbers[first:]
         self._faults = self._earlier_faults + faults
         policies = list(self.summaries())
         width = len(numbers) // len(policies)
-        metrics: dict[str, float] = {}
+        metrics = {f"episode/{name}": mean for name, mean in self._last_episodes.means(last_episodes).items()}
         scores = []
         for index, policy in enumerate(policies):
             count, total, length, rate, *rest = numbers[index * width : (index + 1) * width]
@@ -334,6 +356,25 @@ class Trainer(ABC):
         self._recent = {k: deque(v) for k, v in saved.recent.items()}
         self._finished = saved.finished
         self._faults = self._earlier_faults = saved.faults
+
+    def adopt(self, tensors: Tensors) -> None:
+        """Continue with what another training has learned: policies, optimizers and statistics.
+
+        The worlds, their episodes, replay buffers, counters and streams of random numbers stay those of this training.
+        Captured CUDA graphs stay valid.
+
+        Args:
+            tensors: The tensors of the other training's :meth:`state`, from any device; its policies have the same
+                names and networks.
+        """
+        own = {k: v for k, v in self.tensors().items() if k not in tensors or not is_learned(k)}
+        self.load_tensors({**own, **{k: v for k, v in tensors.items() if is_learned(k)}})
+        self._recent, self.score, self.evaluation = {}, math.nan, None
+
+
+def is_learned(name: str) -> bool:
+    """Whether the tensor ``POLICY/name`` of a training's state is something that it has learned."""
+    return name.partition("/")[2].partition("/")[0] in LEARNED
 
 
 def _callbacks(callbacks: Iterable[Callback] | Callback) -> list[Callback]:
