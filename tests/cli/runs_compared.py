@@ -5,24 +5,19 @@ from worldloom.learn.runs.run_folder import read_metrics
 
 FEW = ("--device", "cpu", "--num-envs", "8", "--no-video", "--quiet")
 """Settings of a very short training run."""
+REPLAY = (
+    *("--learning-starts", "64", "--steps-per-update", "4", "--batch-size", "32", "--replay-capacity", "1000"),
+    *("--policy.hidden", "16"),
+)
 SMALL = {
     "ppo": ("--num-steps", "16", "--policy.hidden", "16", "--schedule", "constant"),
     "a2c": ("--num-steps", "8", "--policy.hidden", "16", "--schedule", "constant"),
     "vtrace": ("--num-steps", "8", "--steps-per-update", "4", "--policy.hidden", "16", "--schedule", "constant"),
-    "dqn": (
-        "--learning-starts",
-        "64",
-        "--steps-per-update",
-        "4",
-        "--batch-size",
-        "32",
-        "--replay-capacity",
-        "1000",
-        "--policy.hidden",
-        "16",
-    ),
+    "dqn": REPLAY,
+    "sac": (*REPLAY, "--updates", "3"),
+    "td3": (*REPLAY, "--updates", "3"),
 }
-STEPS = {"ppo": 128, "a2c": 64, "vtrace": 32, "dqn": 32}
+STEPS = {"ppo": 128, "a2c": 64, "vtrace": 32, "dqn": 32, "sac": 32, "td3": 32}
 """World steps of an iteration with these settings."""
 
 

@@ -23,7 +23,7 @@ from worldloom.cli.training.live_console import (
 from worldloom.learn.training.progress import METRICS, Progress
 
 DETAILS = {"device": "cpu", "worlds": "64", "folder": "runs/CartPole-v1-ppo-s0-1"}
-OTHERS = ("update/epsilon", "value/mean", "eval/return", "eval/length")
+OTHERS = ("update/epsilon", "update/temperature", "value/mean", "eval/return", "eval/length")
 NAMES = [name for name in METRICS if name not in OTHERS and not name.startswith("elo/")]
 VALUES = [400.5, 401.25, 10234.0, 3.0, -0.0123, 12.31, 0.5212, 0.0081, 0.112, 2.5e-4, 0.931, math.nan]
 

@@ -12,8 +12,9 @@ import pytest
 from runs_compared import FEW, SMALL, assert_equal_runs
 
 from worldloom.cli.training import parallel_seeds
-from worldloom.cli.training.parallel_seeds import core_shares, train_side_by_side
+from worldloom.cli.training.parallel_seeds import train_side_by_side
 from worldloom.learn.algorithms.ppo import PPOConfig
+from worldloom.learn.experiments.jobs.core_shares import core_shares
 from worldloom.learn.experiments.seed_folder import open_seed_folder, read_seed_folder
 from worldloom.learn.runs.run_folder import read_metrics
 from worldloom.learn.runs.training_run import TrainingRequest

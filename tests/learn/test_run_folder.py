@@ -99,6 +99,8 @@ def test_resuming_drops_what_came_after_the_checkpoint(tmp_path, monkeypatch):
     assert read_metrics(tmp_path)[-1]["update/kl"] == 0.5
     assert read_config(tmp_path) == {"total": 2}
     assert [step for step, _ in scalars(tmp_path, "episode/return")] == [100, 200, 300, 400]
+    seconds = [path.name.split(".")[3] for path in (tmp_path / "events").iterdir()]
+    assert len(set(seconds)) == 2, "TensorBoard reads the files by name, and the second decides before all else"
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         ".lock",
         "checkpoints",

@@ -21,11 +21,15 @@ from worldloom.cli.commands.profile import Profile
 from worldloom.cli.commands.replay import Replay
 from worldloom.cli.commands.train import Train
 from worldloom.cli.commands.tune import Tune
+from worldloom.cli.experiments.pbt import Pbt
+from worldloom.cli.experiments.sweep import Sweep
 from worldloom.envs.covid.fetch_command import Fetch
 from worldloom.robots.robots_command import Robots
 
 Commands = (
     Annotated[Train, tyro.conf.subcommand("train")]
+    | Annotated[Sweep, tyro.conf.subcommand("sweep")]
+    | Annotated[Pbt, tyro.conf.subcommand("pbt")]
     | Annotated[Eval, tyro.conf.subcommand("eval")]
     | Annotated[Play, tyro.conf.subcommand("play")]
     | Annotated[Export, tyro.conf.subcommand("export")]

@@ -74,15 +74,31 @@ def _is_on_cpu(arguments: Sequence[str]) -> bool:
     return int(wp.get_cuda_device_count()) == 0
 
 
+def _training_command(name: str) -> Any:
+    """The command ``name``, one of those that train."""
+    if name == "sweep":
+        from worldloom.cli.experiments.sweep import Sweep
+
+        return Sweep
+    if name == "pbt":
+        from worldloom.cli.experiments.pbt import Pbt
+
+        return Pbt
+    from worldloom.cli.commands.train import Train
+
+    return Train
+
+
 def parse(arguments: Sequence[str]) -> Command:
     """The command that ``arguments`` select; prints a message and exits the process if they select none."""
-    if arguments[:1] == ["train"]:  # its flags depend on the algorithm
+    if arguments[:1] in (["train"], ["sweep"], ["pbt"]):  # their flags depend on the algorithm
         if not QUIET_FLAGS & set(arguments):  # PyTorch takes seconds to load
             print("worldloom: preparing the training ...", file=sys.stderr, flush=True)
         import_training(on_cpu=_is_on_cpu(arguments))
         from worldloom.cli.commands.train_parser import parse as parse_training
 
-        return parse_training(arguments[1:])
+        training: Command = parse_training(arguments[1:], _training_command(arguments[0]))
+        return training
     from worldloom.cli.command_list import Commands
 
     commands: Any = Commands

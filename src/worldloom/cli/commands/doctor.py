@@ -42,6 +42,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "export": ("policies as ONNX files", ("onnx", "onnxruntime", "onnxscript")),
     "wandb": ("metrics in Weights & Biases", ("wandb",)),
     "mlflow": ("metrics in MLflow", ("mlflow-skinny", "alembic", "sqlalchemy")),
+    "sweep": ("sweeps over settings", ("optuna",)),
     "cluster": ("training on a Ray cluster", ("ray",)),
 }
 """The purpose of each extra, and the packages it installs."""

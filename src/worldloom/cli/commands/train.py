@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import tyro
 
@@ -46,12 +46,16 @@ class Train:
     curve and a video. Ctrl-C saves a checkpoint and stops; --resume continues exactly where the run stopped.
 
     The algorithms are ppo (proximal policy optimization), a2c (advantage actor-critic), vtrace (A2C with many small
-    batches and V-trace correction) and dqn (deep Q-learning).
+    batches and V-trace correction), dqn (deep Q-learning), and for continuous actions sac (soft actor-critic) and td3
+    (twin delayed deep deterministic policy gradient).
     """
+
+    command_name: ClassVar[str] = "train"
+    """The name of the command."""
 
     env: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ENV")] = ""
     """World id, or a file that registers a world: pond.py or pond.py:Pond-v0. With --resume only a file is needed."""
-    algo: Literal["ppo", "a2c", "vtrace", "dqn"] = "ppo"
+    algo: Literal["ppo", "a2c", "vtrace", "dqn", "sac", "td3"] = "ppo"
     """Algorithm. Each has its own flags: see `worldloom train --algo dqn --help`."""
     run_dir: str = ""
     """Folder of the run; by default a new one in runs/."""
@@ -147,6 +151,36 @@ class Train:
             exit_at_once(stopping.code)
         return stopping.code
 
+    @classmethod
+    def can_resume(cls, folder: Path) -> bool:
+        """Whether ``folder`` holds what this command can resume."""
+        from worldloom.learn.experiments.seed_folder import holds_seeds
+        from worldloom.learn.runs.run_folder import holds_run
+
+        return holds_run(folder) or holds_seeds(folder)
+
+    @classmethod
+    def saved_request(cls, folder: Path) -> TrainingRequest:
+        """The request of what ``folder`` holds; InputError where this command cannot resume it."""
+        from worldloom.learn.experiments.seed_folder import holds_seeds, read_seed_folder
+        from worldloom.learn.runs.run_folder import read_config
+        from worldloom.learn.runs.training_run import request_from_dict
+
+        if holds_seeds(folder):
+            return read_seed_folder(folder).request
+        return request_from_dict(read_config(folder), folder)
+
+    @classmethod
+    def saved_flags(cls, folder: Path) -> tuple[Path, dict[str, Any]]:
+        """A run whose trackers count for what ``folder`` holds, and flags of the command besides its request."""
+        from worldloom.learn.experiments.seed_folder import holds_seeds, read_seed_folder
+        from worldloom.learn.experiments.seed_list import format_seeds
+
+        if not holds_seeds(folder):
+            return folder, {}
+        seeds = read_seed_folder(folder)
+        return seeds.run_path(seeds.seeds[0]), {"seeds": format_seeds(seeds.seeds)}
+
     def request(self) -> TrainingRequest:
         """The training request; the parser adds the field with the algorithm's settings."""
         from worldloom.learn.config.piecewise_linear import PiecewiseLinear
@@ -154,7 +188,8 @@ class Train:
 
         if not self.env:
             raise InputError(
-                "name a world to train in, as in worldloom train CartPole-v1; `worldloom list` lists the worlds"
+                f"name a world to train in, as in worldloom {self.command_name} CartPole-v1; "
+                "`worldloom list` lists the worlds"
             )
         for name in ("stop_at", "checkpoint_every"):
             if isinstance(getattr(self, name), PiecewiseLinear):

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import tyro
 
@@ -22,13 +22,12 @@ from worldloom.core.registry.world_files import find
 from worldloom.learn.algorithms.registry import algorithm
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.config.tuned_defaults import POLICY_SETTINGS, SHARED_POLICIES, has_tuned_config, tuned_config
-from worldloom.learn.experiments.seed_folder import holds_seeds, read_seed_folder
-from worldloom.learn.experiments.seed_list import format_seeds
-from worldloom.learn.runs.run_folder import holds_run, read_config
-from worldloom.learn.runs.training_run import TrainingRequest, request_from_dict, resolve_world
+from worldloom.learn.runs.training_run import TrainingRequest, resolve_world
 from worldloom.learn.tracking.make_trackers import TRACKER_CLASSES
 from worldloom.learn.tracking.tracker_ids import read_tracker_ids
 from worldloom.terminal.flags import names
+
+TrainT = TypeVar("TrainT", bound=Train)
 
 CHANGEABLE_ON_RESUME = (
     *("total_steps", "device"),
@@ -37,30 +36,36 @@ CHANGEABLE_ON_RESUME = (
 """Settings that may change when a run is resumed. Evaluations do not influence what is learned."""
 
 
-def parse(arguments: Sequence[str]) -> Train:
-    """The training that ``arguments`` select; prints a message and exits the process if they are invalid."""
+def parse(arguments: Sequence[str], base: type[TrainT] = Train) -> TrainT:  # type: ignore[assignment]
+    """The training that ``arguments`` select; prints a message and exits the process if they are invalid.
+
+    Args:
+        arguments: The arguments after the name of the command.
+        base: The command.
+    """
     words = _expand_bare_resume(arguments)
     is_auto = _value(words, "--num-envs") == "auto"
-    command = _parse(_without(words, "--num-envs") if is_auto else words)
-    command.auto_num_envs = is_auto and _run_to_resume(words) is None  # a run keeps the number that it has
+    command = _parse(_without(words, "--num-envs") if is_auto else words, base)
+    command.auto_num_envs = is_auto and _run_to_resume(words, base) is None  # a run keeps the number that it has
     return command
 
 
-def _parse(words: list[str]) -> Train:
+def _parse(words: list[str], base: type[TrainT]) -> TrainT:
     if _value(words, "--seed") and _value(words, "--seeds"):
         raise InputError("--seed is one seed and --seeds are several: give one of the two")
-    run = _run_to_resume(words)
-    algo = _value(words, "--algo") or (Train.algo if run is None else run.algorithm)
+    run = _run_to_resume(words, base)
+    algo = _value(words, "--algo") or (base.algo if run is None else run.algorithm)
     if run is not None:
         _require_unchanged("--algo", algo, run.algorithm, run)
-        return _resumed(_read(words, _resumed_defaults(run)), run)
+        return _resumed(_read(words, _resumed_defaults(run, base)), run)
     _, kind = algorithm(algo)
     positional = [word for before, word in pairwise(["", *words]) if not _takes_value(before)]
     guess = next((word for word in positional if _is_world(word) or word.endswith(".py") or ".py:" in word), "")
     device = _value(words, "--device") or "auto"
-    command = _read(words, _new_run_defaults(algo, kind, guess, device), _tuning_note(guess, algo))
+    command = _read(words, _new_run_defaults(base, algo, kind, guess, device), _tuning_note(guess, algo))
     if command.env and command.env != guess:  # another argument looked like a world
-        command = _read(words, _new_run_defaults(algo, kind, command.env, device), _tuning_note(command.env, algo))
+        defaults = _new_run_defaults(base, algo, kind, command.env, device)
+        command = _read(words, defaults, _tuning_note(command.env, algo))
     return _with_policy_settings(command, words) if command.env else command
 
 
@@ -73,10 +78,10 @@ def _is_world(word: str) -> bool:
     return family_of(word) is not None or is_registered(word)
 
 
-def _new_run_defaults(algo: str, kind: type[TrainConfig], env: str, device: str) -> Train:
+def _new_run_defaults(base: type[TrainT], algo: str, kind: type[TrainConfig], env: str, device: str) -> TrainT:
     """The command of a new run, with its defaults."""
     world = find(env).id if env else ""
-    defaults: Train = _command_class(kind)(
+    defaults: TrainT = _command_class(base, kind)(
         algo=algo,
         settings=tuned_config(world, algo, kind, device),
         policies=format_policies(SHARED_POLICIES.get(world, {})),
@@ -84,7 +89,7 @@ def _new_run_defaults(algo: str, kind: type[TrainConfig], env: str, device: str)
     return defaults
 
 
-def _with_policy_settings(command: Train, words: list[str]) -> Train:
+def _with_policy_settings(command: TrainT, words: list[str]) -> TrainT:
     """``command`` with the tuned settings of single policies, which settings in the arguments override."""
     if command.policies:
         return command
@@ -102,21 +107,21 @@ def _tuning_note(env: str, algo: str) -> str:
     return f"The defaults are tuned for {find(env).id}." if env and has_tuned_config(find(env).id, algo) else ""
 
 
-def _command_class(kind: type[TrainConfig]) -> Any:
-    """``Train`` with one more field: the settings of an algorithm, each of which is a flag."""
+def _command_class(base: type[Train], kind: type[TrainConfig]) -> Any:
+    """``base`` with one more field: the settings of an algorithm, each of which is a flag."""
     settings = ("settings", Annotated[kind, tyro.conf.arg(name="")], dataclasses.field(default_factory=kind))
-    command_class = dataclasses.make_dataclass("Train", [settings], bases=(Train,))
-    command_class.__doc__ = Train.__doc__
+    command_class = dataclasses.make_dataclass(base.__name__, [settings], bases=(base,))
+    command_class.__doc__ = base.__doc__
     return command_class
 
 
-def _read(words: list[str], default: Train, note: str = "") -> Train:
+def _read(words: list[str], default: TrainT, note: str = "") -> TrainT:
     command_class: Any = type(default)
-    description = "\n\n".join(paragraph for paragraph in (inspect.getdoc(Train), note) if paragraph)
+    description = "\n\n".join(paragraph for paragraph in (inspect.getdoc(command_class), note) if paragraph)
     help_flags = [word for word in words if word in ("-h", "--help")]  # alone, so that the help shows every flag
-    command: Train = tyro.cli(
+    command: TrainT = tyro.cli(
         command_class,
-        prog="worldloom train",
+        prog=f"worldloom {default.command_name}",
         description=description,
         args=help_flags or words,
         default=default,
@@ -128,22 +133,22 @@ def _read(words: list[str], default: Train, note: str = "") -> Train:
 # -- resuming a run ---------------------------------------------------------------------------------------------------
 
 
-def _run_to_resume(words: list[str]) -> TrainingRequest | None:
+def _run_to_resume(words: list[str], base: type[Train]) -> TrainingRequest | None:
     """The run that the arguments resume; its settings are the defaults."""
     resume, folder = _value(words, "--resume") or "no", _value(words, "--run-dir")
     if resume not in ("yes", "auto") or "--help" in words or "-h" in words:
         return None
     if not folder and resume == "yes":
         raise InputError("name the run to resume with --run-dir")
-    if not folder or (resume == "auto" and not holds_run(Path(folder)) and not holds_seeds(Path(folder))):
+    if not folder or (resume == "auto" and not base.can_resume(Path(folder))):
         return None
-    if holds_seeds(Path(folder)):
-        return read_seed_folder(Path(folder)).request
-    return request_from_dict(read_config(Path(folder)), Path(folder))
+    return base.saved_request(Path(folder))
 
 
-def _resumed_defaults(run: TrainingRequest) -> Train:
-    defaults: Train = _command_class(type(run.config))(
+def _resumed_defaults(run: TrainingRequest, base: type[TrainT]) -> TrainT:
+    assert run.run_dir is not None
+    tracked, own = base.saved_flags(run.run_dir.expanduser())
+    defaults: TrainT = _command_class(base, type(run.config))(
         algo=run.algorithm,
         config=tuple(f"{name}={value!r}" for name, value in run.world_config.items()),
         policies=format_policies(run.policies),
@@ -157,24 +162,22 @@ def _resumed_defaults(run: TrainingRequest) -> Train:
         checkpoint_every=run.checkpoint_every,
         keep=run.keep,
         settings=run.config,
+        **own,
     )
-    assert run.run_dir is not None
-    folder = tracked = run.run_dir.expanduser()
-    if holds_seeds(folder):
-        seeds = read_seed_folder(folder)
-        defaults.seeds, tracked = format_seeds(seeds.seeds), seeds.run_path(seeds.seeds[0])
     defaults.track = ",".join(name for name in read_tracker_ids(tracked) if name in TRACKER_CLASSES)
     return defaults
 
 
-def _resumed(command: Train, run: TrainingRequest) -> Train:
+def _resumed(command: TrainT, run: TrainingRequest) -> TrainT:
     """``command``, checked.
 
     Raises:
         InputError: If a setting that cannot change differs from the run's.
     """
     command.env = resolve_world(
-        run, command.env, f"worldloom train {{file}} --resume --run-dir {shlex.quote(str(run.run_dir))}"
+        run,
+        command.env,
+        f"worldloom {command.command_name} {{file}} --resume --run-dir {shlex.quote(str(run.run_dir))}",
     ).env
     command.no_video |= not run.video
     request = command.request()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import queue
 import signal
 from collections import deque
@@ -11,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from worldloom.core.base.errors import InputError
+from worldloom.learn.experiments.jobs.core_shares import core_shares
 from worldloom.learn.experiments.seed_folder import SeedFolder, SeedResult
 from worldloom.learn.experiments.worker_process import WorkerProcess
 from worldloom.learn.runs.metrics_file import METRICS
@@ -65,15 +65,6 @@ def train_side_by_side(
                 worker.close()
             for worker in ended:
                 worker.close(EXIT_S)
-
-
-def core_shares(parts: int) -> list[list[int]]:
-    """The CPU cores of this process in ``parts`` equal shares; the same core in several where there are too few."""
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    if not cores:
-        return [[] for _ in range(parts)]
-    edges = [len(cores) * part // parts for part in range(parts + 1)]
-    return [cores[edges[p] : edges[p + 1]] or [cores[p % len(cores)]] for p in range(parts)]
 
 
 def _start(folder: SeedFolder, seed: int, tracking: Mapping[str, Any], cores: Sequence[int]) -> WorkerProcess:

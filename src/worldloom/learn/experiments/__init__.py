@@ -1,1 +1,1 @@
-"""Several trainings as one experiment: seeds, their statistics, and worker processes. Imports ``runs``."""
+"""Several trainings as one experiment: seeds, sweeps, populations, and the processes they run in. Imports ``runs``."""

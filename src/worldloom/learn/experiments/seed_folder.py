@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.base.files import reject_symlink, write_error, write_file
-from worldloom.core.registry.world_files import file_and_id, find
-from worldloom.learn.config.json_files import as_float, is_count, read_json, short_repr
+from worldloom.core.base.files import write_file
+from worldloom.core.registry.world_files import find
+from worldloom.learn.config.json_files import as_float, is_count, short_repr
+from worldloom.learn.experiments.experiment_file import make_folder, read_experiment
 from worldloom.learn.experiments.seed_list import format_seeds
-from worldloom.learn.runs.known_worlds import remember_world
 from worldloom.learn.runs.run_folder import SEEDS, default_folder, holds_run
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict, request_to_dict
 from worldloom.learn.runs.training_run import TrainingResult
@@ -156,13 +156,8 @@ def open_seed_folder(request: TrainingRequest, seeds: Sequence[int]) -> SeedFold
     else:
         path = path or default_folder(find(request.env).id, request.algorithm, None)
         folder = SeedFolder(path, request, seeds)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise write_error(path, error) from None
+    make_folder(path, request.env)
     folder.write()
-    if world_file := file_and_id(request.env)[0]:
-        remember_world(path, world_file)
     return folder
 
 
@@ -170,20 +165,7 @@ def read_seed_folder(path: Path) -> SeedFolder:
     """The training with several seeds in ``path``; InputError, which names the file, where it is not one."""
     folder = Path(path).expanduser()
     file = folder / SEEDS
-    reject_symlink(file)
-    try:
-        values = read_json(file)
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{file} is not a complete JSON document: {error}") from None
-    if not isinstance(values, dict) or type(values.get("format")) is not int:
-        raise InputError(f"{file} was not written by a training with several seeds: it has no format")
-    if values["format"] > FORMAT:
-        raise InputError(
-            f"{file} has format {short_repr(values['format'])}, and this version of worldloom reads up to {FORMAT}: "
-            "update worldloom to use it"
-        )
+    values = read_experiment(file, FORMAT, "a training with several seeds")
     seeds, request, results = (values.get(name) for name in ("seeds", "request", "results"))
     if not isinstance(seeds, list) or not seeds or not all(map(is_count, seeds)) or len(set(seeds)) < len(seeds):
         raise InputError(f"'seeds' in {file} must be a list of different seeds, not {short_repr(seeds)}")

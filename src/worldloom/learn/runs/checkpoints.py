@@ -17,7 +17,7 @@ from typing import Any
 import safetensors
 import torch
 
-from worldloom.core.base.errors import InputError
+from worldloom.core.base.errors import InputError, StorageError
 from worldloom.core.base.files import disk_space_text, fsync_path
 from worldloom.learn.runs.checkpoint_files import (
     CHECKPOINT_NAME,
@@ -284,13 +284,13 @@ def _by_score(paths: Iterable[Path]) -> list[Path]:
     return [path for *_, path in ordered]
 
 
-def _write_error(target: Path, error: Exception, needed: int) -> InputError:
+def _write_error(target: Path, error: Exception, needed: int) -> StorageError:
     """The error for a checkpoint that cannot be written, most often because the disk is full."""
     reason = (error.strerror if isinstance(error, OSError) else None) or one_line(error)
     space = disk_space_text(target.parent, needed)
     has_others = any(CHECKPOINT_NAME.fullmatch(path.name) for path in target.parent.glob("*") if path != target)
     kept = "earlier checkpoints are kept: " if has_others else "there is no earlier checkpoint: "
-    return InputError(
+    return StorageError(
         f"checkpoint {target} cannot be written ({reason}): {space}; {kept}make room, and continue with --resume"
     )
 

@@ -76,7 +76,7 @@ def train_with_ray(
     worker_request = replace(request, run_dir=folder, resume="auto")
     rows = MetricsReader(folder / METRICS, request.config.total_steps)
     future: Future[TrainingResult | str] = Future()
-    with _cluster(address, workers) as ray:
+    with ray_cluster(address, workers) as ray:
         trainer = _trainer(ray, worker_request, workers, max_failures)
         # Not in the main thread: there Ray handles signals by killing its workers without a last checkpoint.
         threading.Thread(
@@ -149,7 +149,7 @@ def _resolve_future(future: Future[Any], work: Callable[[], Any]) -> None:
 
 
 @contextmanager
-def _cluster(address: str | None, workers: int) -> Iterator[Any]:
+def ray_cluster(address: str | None, workers: int) -> Iterator[Any]:
     """Ray, connected to a cluster. A cluster started here listens on loopback only, and is shut down on exit."""
     address = address or os.environ.get("RAY_ADDRESS")
     if address is None:

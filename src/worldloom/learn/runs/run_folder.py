@@ -26,7 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from worldloom.core.base.errors import InputError
+from worldloom.core.base.errors import InputError, StorageError
 from worldloom.core.base.files import is_temporary, open_regular, read_file, reject_symlink, write_error, write_file
 from worldloom.learn.config.json_files import read_json
 from worldloom.learn.runs.checkpoints import Checkpoints
@@ -47,6 +47,14 @@ CONFIG, EVENTS, CHECKPOINTS, CURVE, VIDEO = "config.json", "events", "checkpoint
 OPPONENTS = "opponents"
 SEEDS = "seeds.json"
 """The file in a folder whose subfolders are the runs of several seeds; see :mod:`worldloom.learn.experiments`."""
+SWEEP, POPULATION = "sweep.json", "population.json"
+"""The same for the trials of a sweep, and for the members of a population."""
+EXPERIMENTS = {
+    SEEDS: "the runs of several seeds: name one of its folders seed_*",
+    SWEEP: "the trials of a sweep: name one of its folders trial_*",
+    POPULATION: "the members of a population: name one of its folders member_*",
+}
+"""What a folder with one of these files holds, for error messages."""
 _TEMPORARY = tuple(f".{Path(name).stem}." for name in (CONFIG, METRICS, CURVE, VIDEO, LAUNCH))
 
 
@@ -92,11 +100,11 @@ class RunFolder:
             raise InputError(f"{self.path} holds no run that could be resumed: it has no config.json")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(self.path)
+            self._lock = locked(self.path)
         except (OSError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(
+            raise StorageError(
                 f"{self.path} cannot be used as a run's folder: {getattr(error, 'strerror', error)}"
             ) from None
         try:
@@ -225,11 +233,11 @@ def launched_by(path: Path) -> str:
         return ""
 
 
-def default_folder(world: str, algorithm: str, seed: int | None, root: Path = Path("runs")) -> Path:
+def default_folder(world: str, algorithm: str, seed: int | str | None, root: Path = Path("runs")) -> Path:
     """Make and return ``runs/<world>-<algorithm>-s<seed>-<n>`` with the first free n from 1.
 
-    For several seeds, None, it is ``runs/<world>-<algorithm>-seeds-<n>``. It is made at once, so that two runs that
-    start together get different folders.
+    For several seeds, None, it is ``runs/<world>-<algorithm>-seeds-<n>``, and a word such as ``sweep`` stands for
+    itself. It is made at once, so that two runs that start together get different folders.
     """
     stem = _stem(world, algorithm, seed)
     root.mkdir(parents=True, exist_ok=True)
@@ -254,8 +262,9 @@ def last_default_folder(world: str, algorithm: str, seed: int, root: Path = Path
     return max(numbered)[1] if numbered else None
 
 
-def _stem(world: str, algorithm: str, seed: int | None) -> str:
-    return re.sub(r"[^\w.+-]+", "_", f"{world}-{algorithm}-{'seeds' if seed is None else f's{seed}'}")
+def _stem(world: str, algorithm: str, seed: int | str | None) -> str:
+    kind = f"s{seed}" if isinstance(seed, int) else seed or "seeds"
+    return re.sub(r"[^\w.+-]+", "_", f"{world}-{algorithm}-{kind}")
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -264,8 +273,9 @@ def read_config(path: Path) -> dict[str, Any]:
     try:
         config = read_json(file)
     except FileNotFoundError:
-        if (file.parent / SEEDS).is_file():
-            raise InputError(f"{path} holds the runs of several seeds: name one of its folders seed_*") from None
+        for name, description in EXPERIMENTS.items():
+            if (file.parent / name).is_file():
+                raise InputError(f"{path} holds {description}") from None
         raise InputError(f"{path} holds no run: it has no config.json") from None
     except NotADirectoryError:
         folder = Path(path).parent
@@ -294,7 +304,7 @@ def read_metrics(path: Path) -> list[dict[str, float]]:
     return [{name: math.nan if value is None else value for name, value in row.items()} for _, row in read_rows(file)]
 
 
-def _locked(folder: Path) -> IO[str]:
+def locked(folder: Path) -> IO[str]:
     """The open file whose lock keeps other processes out of a run's folder. Closing the file releases the lock."""
     try:
         file = os.fdopen(open_regular(folder / LOCK, os.O_RDWR | os.O_CREAT), "r+", encoding="utf-8")
@@ -311,7 +321,7 @@ def _locked(folder: Path) -> IO[str]:
         except BlockingIOError:
             if time.monotonic() >= end:
                 file.close()
-                raise InputError(
+                raise StorageError(
                     f"another process is training in {folder}: wait until it ends, or use another --run-dir"
                 ) from None
             time.sleep(0.05)
@@ -346,5 +356,19 @@ def _events(folder: Path, purge_step: int | None) -> Any:
     except ImportError:
         warnings.warn("no TensorBoard events are written: pip install tensorboard adds them", stacklevel=3)
         return None
+    _wait_for_later_name(folder)
     # The random suffix keeps a prepared symbolic link from redirecting the file.
     return SummaryWriter(str(folder), purge_step=purge_step, filename_suffix=f".{secrets.token_hex(8)}")
+
+
+def _wait_for_later_name(folder: Path) -> None:
+    """Wait, for at most a second, until the name of a new events file sorts after those in ``folder``.
+
+    TensorBoard reads the files in the order of their names, ``events.out.tfevents.<second>.<host>.<process>.<count>``,
+    and ``purge_step`` only drops what it has already read.
+    """
+    names = [path.name.split(".") for path in folder.glob("events.out.tfevents.*")]
+    seconds = [int(name[3]) for name in names if name[3].isdigit()]
+    end = time.monotonic() + 1.0
+    while seconds and int(time.time()) <= max(seconds) and time.monotonic() < end:
+        time.sleep(0.01)

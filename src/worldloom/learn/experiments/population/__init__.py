@@ -1,0 +1,1 @@
+"""Population-based training: members copy better ones and change their settings. Imports ``search`` and ``jobs``."""
