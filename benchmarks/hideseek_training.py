@@ -5,8 +5,8 @@ python benchmarks/hideseek_training.py --device cuda:0 --seconds 500 --run-dir r
 
 Trains with the default settings of ``worldloom train``, changed by ``--set``, against a pool of past selves where
 ``--pool`` is positive. ``metrics.jsonl`` of the run folder holds the means of the last episodes of all worlds as
-``stage/boxes_moved_before`` and so on: distances that boxes and ramps moved before and after the preparation, locks of
-each team, the fraction of steps in which a hider was seen, and passages through doors. A resumed run continues
+``episode/boxes_moved_before`` and so on: distances that boxes and ramps moved before and after the preparation, locks
+of each team, the fraction of steps in which a hider was seen, and passages through doors. A resumed run continues
 bit for bit.
 """
 
@@ -21,21 +21,17 @@ from typing import Any
 import tyro
 
 from worldloom.core.simulation import Simulation
-from worldloom.envs.hideseek.entities import STATISTICS
 from worldloom.learn import (
     PPO,
-    Callback,
     OpponentPool,
     PolicyGroup,
     PPOConfig,
-    Progress,
     RunFolder,
     RunRecorder,
     StopAfter,
     config_to_dict,
 )
 from worldloom.learn.config.tuned_defaults import tuned_config
-from worldloom.learn.training.trainer import Trainer
 
 ID = "HideSeek-v0"
 KINDS = ("Hider", "Seeker")
@@ -61,17 +57,6 @@ class Settings:
     """Settings of the training, as in num_envs=512 or policy.memory="lstm"."""
     config: tuple[str, ...] = ()
     """Configuration of the worlds, as in hiders=2."""
-
-
-class StageStatistics(Callback):
-    """Adds the means of the statistics of the last complete episode of every world to the metrics."""
-
-    def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
-        episodes = trainer.simulation.world.episode.torch()
-        if not bool((episodes > 0).any()):
-            return
-        means = trainer.simulation.world.last_episode.torch()[episodes > 0].mean(dim=0).tolist()
-        progress.metrics.update({f"stage/{name}": mean for name, mean in zip(STATISTICS, means, strict=True)})
 
 
 def assignments(texts: tuple[str, ...]) -> dict[str, Any]:
@@ -103,7 +88,7 @@ def main(settings: Settings) -> None:
             saved = folder.checkpoints.load(folder.resumed_from)
             trainer.load_state(saved.tensors, saved.state)
         first = trainer.steps
-        trainer.learn(callbacks=[StageStatistics(), RunRecorder(folder), StopAfter(settings.seconds)])
+        trainer.learn(callbacks=[RunRecorder(folder), StopAfter(settings.seconds)])
         done = trainer.steps - first
     rows = [json.loads(line) for line in (settings.run_dir / "metrics.jsonl").read_text().splitlines()]
     print(f"{done:,} world steps, {trainer.steps:,} in all; last metrics:")

@@ -8,8 +8,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import hideseek_training
 
-from worldloom.envs.hideseek.entities import STATISTICS
-
 SMALL = (
     "num_envs=4",
     "num_steps=4",
@@ -29,5 +27,8 @@ def test_a_training_continues_where_it_stopped(tmp_path: Path, quick_compilation
     hideseek_training.main(replace(settings, seconds=60.0, resume=True))
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [row["steps"] for row in rows] == [16, 32]
-    assert {f"stage/{name}" for name in STATISTICS} <= rows[-1].keys()
-    assert 0.0 <= rows[-1]["stage/spotted_fraction"] <= 1.0
+    moved = {f"episode/{kind}_moved_{when}" for kind in ("boxes", "ramps") for when in ("before", "after")}
+    assert moved | {f"episode/{team}_{what}" for team in ("hider", "seeker") for what in ("locks", "entries")} <= (
+        rows[-1].keys()
+    )
+    assert 0.0 <= rows[-1]["episode/spotted_fraction"] <= 1.0
