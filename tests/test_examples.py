@@ -98,6 +98,11 @@ PRINTED = {
         r"^straight on: \d+\.\d m forward, -?0\.[0-3] m aside\n"
         r"more to the right wheels: -?\d\.\d m forward, [2-9]\.\d m aside$"
     ),
+    "physics_pile": r"^60 stones, [1-9]\d\d contacts, mean speed \d\.\d mm/s$",
+    "selected_entities": (
+        r"^step 0: (\d+) embers, 0 of 5000 sparks have cooled\nstep 1: \1 embers, \1 of 5000 sparks have cooled\n"
+        r"step 2: 0 embers, \1 of 5000 sparks have cooled$"
+    ),
     "pairs": (
         r"^pairs of balls that touch: at first [1-9]\d\d and at last \d{1,2}\n"
         r"what one of a pair gets the other gives: True\ngnats left: [1-9]\d\d of 1000$"
@@ -158,6 +163,7 @@ PRINTED = {
     ),
     "async_pool": r"^51200 observations of 1024 worlds, none left behind\n[1-9]\d+ episodes ended$",
     # Training ends at a score of 195. The evaluation depends on seed and rounding; random actions get 22.
+    "train_sac": r"^off by 0\.[0-3]\d m/s, with random throttles 1\.3 m/s$",
     "train_ppo": (
         r"^trained for \d+ steps: the last episodes got (19[5-9]|[2-4]\d\d|500)\n"
         r"its likeliest actions get ([1-4]\d\d|500) in 100 new episodes$"
@@ -214,6 +220,13 @@ PRINTED = {
     ),
     "rnd": r"^iteration 1: bonus 0\.\d{4}\niteration 40: bonus 0\.0\d{3}\nreturn [01]\.\d\d$",
     "track_metrics": (r"^first: FINISHED, learning rate 0\.0003\n[1-8] returns recorded, the last after 4096 steps$"),
+    "sweep_settings": (
+        r"^(trial \d: learning rate 0\.\d{5}, [248] epochs, return \d+, (complete|pruned)\n){7}best trial: \d$"
+    ),
+    "population_training": (
+        r"^(generation \d: learning rates (\de-0\d(, )?){4}; best return \d+\n){5}"
+        r"[1-4] times a member went on with the weights of another$"
+    ),
     "run_exported_policy": r"^mean return \d+\.\d over 10 episodes$",
     "evaluation_and_schedules": (
         r"^after 8192 steps: learning rate 0\.0024, evaluated return \d+\n"
@@ -274,7 +287,7 @@ EARLY = 3
 OWN_LOOPS = ("own_loop_with_parts", "cleanrl_style", "train_with_sb3", "train_with_tianshou", "train_with_rllib")
 """Examples whose own training loop takes long. ``make test-thorough`` runs them."""
 
-LONG_TO_COMPILE = ("physics_contacts", "physics_rays", "physics_vehicle")
+LONG_TO_COMPILE = ("physics_contacts", "physics_pile", "physics_rays", "physics_vehicle")
 """Worlds of rigid bodies take 20 s to compile; two examples run always, these in ``make test-thorough``."""
 
 LINES = 100
@@ -290,6 +303,7 @@ NEEDS = {
     "dm_env_loop": "dm_env",
     "run_exported_policy": "onnxruntime",
     "track_metrics": "mlflow",
+    "sweep_settings": "optuna",
 }
 """Examples that need an extra; they print a message if it is missing."""
 
