@@ -23,12 +23,12 @@ from worldloom.core.arithmetic.functions import python_math
 from worldloom.core.codegen.compaction import WARP_SIZE
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import generate
-from worldloom.core.kernels import gathering
 from worldloom.core.kernels.operators import HELPERS
 from worldloom.core.kernels.random import Key
 from worldloom.core.kernels.wrapping import PREFIX
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.population import serial_number
+from worldloom.core.runtime import scratch
 
 BLOCK = 64
 """Threads per block of joined kernels."""
@@ -85,6 +85,10 @@ class Machine:
     def __init__(self, simulation: wl.Simulation, exact: bool = False) -> None:
         self.simulation, self.reports = simulation, []
         self.program = generate(simulation.schedule, True, True, exact)
+        lists = simulation.schedule.lists.values()
+        used = {column for spec in self.program.step if isinstance(spec, KernelSpec) for column in spec.columns}
+        listed = scratch.allocate([], {}, used, simulation.num_worlds, simulation.device, lists)
+        self.tables = {**simulation.tables, **listed}
         self.lock, self.here = threading.Lock(), threading.local()
         tree = _WholeDivision().visit(ast.parse("from __future__ import annotations\n" + self.program.text))
         self.space = {
@@ -102,7 +106,7 @@ class Machine:
                 if isinstance(spec, LaunchNode):  # compiled for the CPU
                     spec.start(
                         self.simulation.prepared,
-                        self.simulation.tables,
+                        self.tables,
                         (0, self.simulation.num_worlds),
                         self.simulation.device,
                         None,
@@ -119,11 +123,10 @@ class Machine:
         """Run the threads that share a row or a block, or a world in a compaction. The last block may have fewer."""
         barrier, votes = threading.Barrier(len(numbers), timeout=20), [False] * len(numbers)
         held: list[Any] = [None] * len(numbers)
-        gathered: dict[str, Any] = {}
         warps = [threading.Barrier(min(WARP_SIZE, len(numbers)), timeout=20) for _ in range(0, len(numbers), WARP_SIZE)]
         rows = np.int32(spec.active_threads(self.simulation.num_worlds))
         failed: list[BaseException] = []
-        columns = [Memory(self.simulation.tables[t][f].values) for t, f in spec.columns]
+        columns = [Memory(self.tables[t][f].values) for t, f in spec.columns]
         extra = [None] * (spec.takes_errors + spec.takes_alarm)
 
         def run(number: int) -> None:
@@ -133,11 +136,11 @@ class Machine:
                 votes,
                 number - numbers[0],
             )
-            self.here.held, self.here.block, self.here.gathered = held, np.int32(block), gathered
+            self.here.held, self.here.block = held, np.int32(block)
             self.here.warp = warps[self.here.lane // WARP_SIZE]
             try:
                 with np.errstate(all="ignore"):
-                    self.space[spec.name](np.int32(0), rows, np.int32(0), *columns, *extra)
+                    self.space[spec.name](np.int32(spec.row_list or 0), rows, np.int32(0), *columns, *extra)
             except BaseException as error:
                 failed.append(error)
                 for waiting in (barrier, *warps):
@@ -167,23 +170,6 @@ class Machine:
         found = sum(1 << lane for lane, vote in enumerate(self.here.votes) if vote)
         self._wait_in_warp()
         return found
-
-    def _gather(
-        self, mode: Any, counts: Memory, kinds: Memory, kind: Any, capacity: Any, fixed: bool, start: Any, end: Any
-    ) -> Any:
-        """The rows of some worlds with one value, 32 at a time, as :mod:`worldloom.core.kernels.gathering` does."""
-        state = self.here.gathered
-        if mode == gathering.TAKE:
-            return np.int32(state["rows"][self.here.lane] if self.here.lane < len(state["rows"]) else -1)
-        self._wait_in_warp()
-        if self.here.lane == 0 and mode == gathering.BEGIN:
-            sizes = {w: int(capacity if fixed else counts.values.ravel()[w]) for w in range(start, end)}
-            rows = (w * int(capacity) + i for w, size in sizes.items() for i in range(size))
-            state["left"] = [row for row in rows if kinds.values.ravel()[row] == kind]
-        elif self.here.lane == 0:
-            state["rows"], state["left"] = state["left"][:WARP_SIZE], state["left"][WARP_SIZE:]
-        self._wait_in_warp()
-        return int(mode == gathering.FIND and len(state["rows"]) > 0)
 
     def _across(self, operator: str, value: Any) -> Any:
         """What the threads of a warp hold together."""
@@ -230,7 +216,6 @@ class Machine:
             "thread_number": lambda: self.here.number,
             "sync_warp": self._wait_in_warp,
             "sync_block": self._wait,
-            "gather": self._gather,
             "thread_in_block": lambda: np.int32(self.here.lane),
             "threads_per_block": lambda: self.here.block,
             "warp_votes": self._vote,

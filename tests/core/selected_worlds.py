@@ -24,6 +24,18 @@ class Pot(wl.Entity):
     value: int
 
 
+class Cup(wl.Entity):
+    level: int
+
+
+class Hand(wl.Entity):
+    """Pours from one cup into another. Hands of one colour use different cups."""
+
+    colour: int
+    left: int
+    right: int
+
+
 class Garden(wl.World):
     most: wl.Config = 40
     sum: int
@@ -40,6 +52,29 @@ def sow(world: Garden):
 @wl.system
 def place(pot: Pot, world: Garden):
     pot.kind = world.integer(KINDS)
+
+
+@wl.system
+def reach(hand: Hand):
+    hand.colour = hand.id // 3
+    hand.left = hand.id % 3 * 4 + hand.colour
+    hand.right = hand.left + 1
+
+
+@wl.system(where=("colour", (2, 0, 1)), disjoint=True)
+def pour(hand: Hand, world: Garden):
+    """Hands of colour 2, then those of 0, then those of 1; a cup of the next colour holds what the last one left."""
+    left = world.at(Cup, hand.left)
+    right = world.at(Cup, hand.right)
+    right.level = (3 * right.level + left.level + hand.id) % 9973
+    left.level -= right.level // 2
+    left.level = max(left.level, hand.colour)
+
+
+@wl.system
+def tire(hand: Hand):
+    """Hands of all columns change their colours alike."""
+    hand.colour = (hand.colour + 1) % 3
 
 
 @wl.system(where=("kind", 0))
@@ -104,7 +139,7 @@ def tend(world: Garden):
 GARDEN = wl.Definition(
     "SelectedGarden-test",
     Garden,
-    {Seed: wl.UpTo(64), Sprout: wl.UpTo(512, overflow="drop"), Pot: 5},
-    reset=(sow, place),
-    step=(grow, wither, tend, water),
+    {Seed: wl.UpTo(64), Sprout: wl.UpTo(512, overflow="drop"), Pot: 5, Cup: 12, Hand: 9},
+    reset=(sow, place, reach),
+    step=(grow, wither, tend, water, pour, tire, pour),
 )

@@ -10,7 +10,7 @@ from selected_worlds import GARDEN, Garden, Seed, Sprout
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import generate
-from worldloom.core.kernels import gathering
+from worldloom.core.model.launch import LaunchNode
 from worldloom.core.tools.compare import compare
 
 
@@ -23,7 +23,7 @@ COLUMNS = {"Seed": ("value", "visits", "kind", "colour"), "Sprout": ("origin", "
 
 def rows(sim: wl.Simulation) -> list[np.ndarray]:
     fields = [getattr(sim.world, name).numpy() for name in ("sum", "breaks", "turns")]
-    fields.append(sim["Pot"].value.numpy())
+    fields += [sim["Pot"].value.numpy(), sim["Cup"].level.numpy()]
     return [*fields, *(sim[table].rows(name).numpy() for table, names in COLUMNS.items() for name in names)]
 
 
@@ -53,14 +53,54 @@ def test_gathered_rows_and_shared_worlds_as_on_a_gpu() -> None:
 def test_kernels_on_a_gpu() -> None:
     program = generate(wl.Simulation(GARDEN, 1, "python").schedule, True, True)
     found = {spec.labels: spec for spec in program.step if isinstance(spec, KernelSpec)}
-    gathered = found[("grow(Seed)",)]
-    assert gathered.rows == gathering.THREADS_PER_WORLD and gathered.whole_warps
-    assert found[("water(Pot)",)].rows == gathering.THREADS_PER_WORLD
+    lists = [entry.name for entry in program.step if isinstance(entry, LaunchNode)]
+    hands = "list Hand by colour"
+    assert lists == ["list Seed by kind", "list Pot by kind", hands, hands], "until something changes"
+    pours = [s for s in program.step if isinstance(s, KernelSpec) and s.labels == ("pour(Hand)",)]
+    assert [spec.row_list for spec in pours] == [0, 1, 2] * 2 and len({spec.name for spec in pours}) == 1
+    assert [found[name,].row_list for name in ("grow(Seed)", "wither(Seed)", "water(Pot)")] == [0, 1, 0]
+    assert found["grow(Seed)",].active_threads(10) == 640 and found["grow(Seed)",].active_threads(2**20) == 2**17
     assert found[("tend",)].rows == found[("tend",)].threads == 8
     assert "whose 'kind' is 2 have a kernel of their own" in found[("wither(Seed)",)].reason
 
 
+def test_values_follow_each_other_in_the_order_given() -> None:
+    """Against a model of a step in plain Python."""
+    sim = wl.Simulation(GARDEN, 1, "cpu", seed=5)
+    cups, colours = [0] * 12, [i // 3 for i in range(9)]
+    for _ in range(5):
+        sim.step()
+        for turn in range(2):
+            for colour in (2, 0, 1):
+                for hand in range(9):
+                    if colours[hand] == colour:
+                        left = hand % 3 * 4 + hand // 3
+                        cups[left + 1] = (3 * cups[left + 1] + cups[left] + hand) % 9973
+                        cups[left] = max(cups[left] - cups[left + 1] // 2, colour)
+            colours = [(c + 1) % 3 for c in colours] if turn == 0 else colours
+        assert sim["Cup"].level.numpy().ravel().tolist() == cups
+    assert max(cups) > 100
+
+
 def test_what_is_refused() -> None:
+    with pytest.raises(wl.DefinitionError, match="has a value twice"):
+
+        @wl.system(where=("kind", (1, 2, 1)))
+        def twice(seed: Seed):
+            seed.value = 1
+
+    with pytest.raises(wl.DefinitionError, match="with 'disjoint' runs over one entity"):
+
+        @wl.system(disjoint=True)
+        def alone(world: Garden):
+            world.sum = 1
+
+    with pytest.raises(wl.DefinitionError, match="every entity would store its own value"):
+
+        @wl.system(disjoint=True)
+        def stored(seed: Seed, world: Garden):
+            world.sum = seed.value
+
     with pytest.raises(wl.DefinitionError, match="runs over one entity"):
 
         @wl.system(where=("kind", 1))

@@ -9,11 +9,11 @@ from typing import Any
 from worldloom.core.frontend.system import System
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
 from worldloom.core.frontend.targets.kernel_names import column_in_memory
-from worldloom.core.frontend.where import Where
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.pairs import Pair
 from worldloom.core.model.population import Population, world_fields
+from worldloom.core.model.row_list import ROWS, list_table
 from worldloom.core.schedule.entries import CompactionNode, Entry, GridNode, HostNode, Schedule, SystemNode
 
 
@@ -35,9 +35,10 @@ class KernelGroup:
     whose: str = ""
 
     @property
-    def where(self) -> Where | None:
-        """The condition of its only system, if it has one."""
-        return self.nodes[0].system.where if self.nodes else None
+    def where(self) -> tuple[str, int] | None:
+        """The component and the value of the condition of its only system, if it has one."""
+        where = self.nodes[0].system.where if self.nodes else None
+        return None if where is None else (where.component, self.nodes[0].value)
 
     def add(self, node: SystemNode, function: KernelFunction) -> None:
         self.nodes.append(node)
@@ -220,7 +221,8 @@ def _conflict(group: KernelGroup, node: SystemNode, function: KernelFunction) ->
     Kinds with one entity per world share the world's thread.
     """
     target = function.target
-    for where in (node.system.where, group.where):
+    own = node.system.where and (node.system.where.component, node.value)
+    for where in (own, group.where):
         if where is not None:
             return f"the entities whose '{where[0]}' is {where[1]} have a kernel of their own"
     if target.threads > 1:
@@ -275,7 +277,11 @@ def _reads(node: SystemNode, function: KernelFunction) -> set[ColumnKey]:
         if table in target.counts.populations
         for n in ("count", "first")
     }
-    return {column_in_memory(c) for c in target.inputs} | set(target.columns) | mask | faults | row_columns
+    where = node.system.where
+    condition: set[ColumnKey] = set()
+    if where is not None:
+        condition = {(node.table, where.component), (list_table(node.table, where.component), ROWS)}
+    return {column_in_memory(c) for c in target.inputs} | set(target.columns) | mask | faults | row_columns | condition
 
 
 def compaction_columns(population: Population, schedule: Schedule) -> set[ColumnKey]:

@@ -15,6 +15,10 @@ def block_dim(device: wp.Device) -> int:
     return 128 if device.is_cuda else 1
 
 
+LIST_THREADS = 2**17
+"""Threads of a kernel that works through a list, at most; each takes several rows of a longer one."""
+
+
 @dataclass(frozen=True)
 class KernelSpec:
     """One kernel: its name, its threads per world, and the columns it takes, in order.
@@ -32,6 +36,7 @@ class KernelSpec:
         whose: The system that ``reason`` is about.
         coalesced: The columns whose rows the threads of a block collect in shared memory and store together.
         block: Threads per block where their shared memory limits them; None otherwise.
+        row_list: The number of the list whose rows it works through; None for all rows of the worlds.
         stages: The stages of a kernel that joins several, which its threads run in order with barriers in between.
     """
 
@@ -55,6 +60,7 @@ class KernelSpec:
     whose: str = ""
     coalesced: tuple[ColumnKey, ...] = ()
     block: int | None = None
+    row_list: int | None = None
 
     @property
     def parts(self) -> tuple[KernelSpec, ...]:
@@ -79,6 +85,8 @@ class KernelSpec:
         """The number of threads with work, in blocks of ``block`` on CUDA."""
         if self.total is not None:
             return self.total
+        if self.row_list is not None:
+            return min(num_worlds * self.rows, LIST_THREADS)
         return num_worlds * (block if self.whole_block and block is not None else self.rows)
 
     def launch_size(self, num_worlds: int, block: int | None = None) -> int:

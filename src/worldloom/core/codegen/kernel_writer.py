@@ -33,7 +33,6 @@ from worldloom.core.frontend.targets.kernel_names import (
     column_in_memory,
     register_name,
 )
-from worldloom.core.kernels import gathering
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
 from worldloom.core.model.grid import PARTS
@@ -180,9 +179,9 @@ class KernelWriter:
         ``stage_of`` makes it a function of the thread's index, for a kernel of stages that coalesces these columns.
         """
         in_order, as_stage = self._in_order(group), stage_of is not None
-        gathers = not in_order and self.row_loops.gathers(group)
+        rows = self.row_loops.row_list(group, in_order)
         if stage_of is None:
-            collected = Coalescing() if gathers else self._collected([group], 1)
+            collected = Coalescing() if group.where is not None else self._collected([group], 1)
         else:
             collected = stage_of
         blocks = blocks_of(group)
@@ -195,7 +194,7 @@ class KernelWriter:
         else:
             lines, loops = self.row_loops.head(group, arguments, in_order)
         if exit_mask is not None:
-            leave = self._exit_line(exit_mask, arguments, in_order or gathers)
+            leave = self._exit_line(exit_mask, arguments, in_order or rows is not None)
             if shares_warps(group):
                 leave = leave.replace("return", "present = wp.int32(0)")
             if reset_threads:
@@ -204,26 +203,27 @@ class KernelWriter:
                 loops.insert(loops.index(SET_WORLD) + 1, f"    {leave}")
             else:
                 lines.append(leave)
+        lines += self.row_loops.condition(group, arguments, in_order) if rows is None else []
         columns, block = (() if as_stage else collected.columns), collected.block
         lines += [coalescing.collect_line(c, block, "row") for c in columns]
         lines += self._body(group, blocks, arguments, collected, as_stage)
         lines += [f"{barrier(WARP_SIZE)}()"] if columns else []
         lines += [coalescing.store_line(c, block, collected_rows(c), "row", "True", c) for c in columns]
-        if in_order or reset_threads or gathers:
+        if in_order or reset_threads or rows is not None:
             lines, loops = [*loops, *["    " * depth(loops) + line for line in lines]], []
         errors = any(function.target.faults for function in group.functions)
         limits = [node.system.registers for node in group.nodes if node.system.registers is not None]
         registers = max(limits) if len(limits) == len(group.nodes) else None
         text = _KernelText(f"{phase}_{number}", lines, arguments, loops, errors, registers=registers)
         threads, total = reset_threads or self._threads(group), None
-        threads = gathering.THREADS_PER_WORLD if gathers else threads
         if group.population is not None and group.population.pooled:
             threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
             total = total if total is None else total * group.threads
         labels, traffic = [node.label for node in group.nodes], self._memory_traffic(blocks)
         spec = self._spec(text, threads, labels, traffic, group.reason, total, as_stage)
-        whole_warps = gathers or shares_warps(group)
-        spec = replace(spec, threads=group.threads, whose=group.whose, whole_warps=whole_warps)
+        spec = replace(spec, threads=group.threads, whose=group.whose, whole_warps=shares_warps(group))
+        if rows is not None and group.where is not None:
+            spec = replace(spec, row_list=rows.values.index(group.where[1]))
         return spec if as_stage else collected.added_to(spec)
 
     def _collected(self, groups: list[KernelGroup], width: int) -> Coalescing:

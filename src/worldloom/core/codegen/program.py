@@ -29,7 +29,6 @@ from worldloom.core.frontend.targets.kernel_function import KernelFunction
 from worldloom.core.frontend.targets.kernel_names import register_name
 from worldloom.core.kernels import (
     exact,
-    gathering,
     grid_kernels,
     guards,
     population_kernels,
@@ -41,6 +40,7 @@ from worldloom.core.kernels.operators import HELPERS
 from worldloom.core.model.columns import ColumnKey, FaultSites
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.schedule.entries import HostNode, Schedule
+from worldloom.core.schedule.row_lists import with_lists
 
 _NAMESPACE: dict[str, Any] = {
     "wp": wp,
@@ -65,7 +65,6 @@ _NAMESPACE: dict[str, Any] = {
     "thread_in_block": warp_reductions.thread_in_block,
     "threads_per_block": warp_reductions.threads_per_block,
     "later_of_pair": warp_reductions.later_of_pair,
-    "gather": gathering.gather,
     **grid_kernels.FUNCTIONS,
     "sum_up_to": population_kernels.sum_up_to,
     "of_last_lane": population_kernels.of_last_lane,
@@ -167,8 +166,11 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     """
     sites, types = FaultSites(), dict[str, Any]()
     functions = KernelFunctions(schedule, sites, types, exact, cuda)
-    step_parts = fuse_systems(schedule.step, schedule, functions, fuse)
-    reset_parts = fuse_systems(schedule.reset, schedule, functions, fuse)
+    lists = schedule.lists if cuda else {}
+    step_parts, reset_parts = (
+        fuse_systems(with_lists(entries, lists), schedule, functions, fuse)
+        for entries in (schedule.step, schedule.reset)
+    )
     in_place = columns_read_in_place(functions.by_system.values()) if cuda else frozenset[ColumnKey]()
     for function in functions.by_system.values():
         function.in_place = in_place & set(function.target.inputs)

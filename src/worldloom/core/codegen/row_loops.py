@@ -5,12 +5,11 @@ from __future__ import annotations
 from worldloom.core.codegen.column_access import Arguments, ColumnAccess
 from worldloom.core.codegen.fusion import KernelGroup
 from worldloom.core.frontend.targets.kernel_names import column_argument
-from worldloom.core.frontend.where import Where
-from worldloom.core.kernels import gathering
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.pairs import PairLoopWriter
 from worldloom.core.model.population import ROW_WORLD, Population
+from worldloom.core.model.row_list import ROWS, SIZES, RowList
 
 MANY_ROWS = 512
 """Number of rows per world from which a thread that resets a world takes several rows."""
@@ -42,9 +41,9 @@ class RowLoops:
             counts = self.columns.schedule.counts
             pairs = PairLoopWriter(group.pair, counts, lambda name: self.columns.load((WORLD, name), arguments))
             return (pairs.threads(), []) if self.cuda and not in_order else pairs.loops(one_world=in_order)
-        if self.gathers(group) and not in_order:
-            assert group.where is not None
-            return self._gathered_head(group, group.where, arguments)
+        rows = self.row_list(group, in_order)
+        if rows is not None:
+            return self._listed_head(rows, arguments)
         lanes = [f"lane = thread % {group.threads}", f"thread = thread / {group.threads}"] if group.threads > 1 else []
         if shares_warps(group):  # threads without a world take part in the barriers of the warp
             lanes = [
@@ -80,29 +79,37 @@ class RowLoops:
             return _cpu_rows(capacity, count)
         return [*_row_of_thread(capacity), f"if slot >= {count}: return"], []
 
-    def gathers(self, group: KernelGroup) -> bool:
-        """Whether threads gather the rows that fulfil the condition of a group's system."""
-        own_rows = group.population is None or not group.population.pooled
-        return self.cuda and group.where is not None and own_rows and group.threads == 1 and group.rows > 1
+    def row_list(self, group: KernelGroup, in_order: bool) -> RowList | None:
+        """The list of the rows that fulfil the condition of a group's system; None where there is none."""
+        if not self.cuda or in_order or group.where is None or group.threads > 1:
+            return None
+        component, value = group.where
+        rows = self.columns.schedule.lists.get((group.nodes[0].table, component))
+        return rows if rows is not None and value in rows.values else None
 
-    def _gathered_head(self, group: KernelGroup, where: Where, arguments: Arguments) -> Head:
-        """Loops in which all threads of a warp take a row that fulfils a condition, until there are no more."""
-        population, table = group.population, group.nodes[0].table
-        column = (table, where[0])
-        counts = column if population is None else (WORLD, f"{table}__count")
-        arguments.update({c: self.columns.field(c) for c in (counts, column)})
-        rows = f"{column_argument(counts)}, {column_argument(column)}, {where[1]}, {group.rows}"
-        rows += f", {population is None}, start, end"
-        worlds = f"rows / {gathering.THREADS_PER_WORLD}"
+    def _listed_head(self, rows: RowList, arguments: Arguments) -> Head:
+        """A loop over every ``rows``-th row of the list number ``first``."""
+        columns = [rows.column(name) for name in (SIZES, ROWS)]
+        arguments.update({c: self.columns.field(c) for c in columns})
+        sizes, listed = map(column_argument, columns)
         loops = [
-            f"start = first + thread / {WARP_SIZE} * {gathering.WORLDS_PER_WARP}",
-            f"end = wp.min(start + {gathering.WORLDS_PER_WARP}, first + {worlds})",
-            f"gather({gathering.BEGIN}, {rows})",
-            f"while gather({gathering.FIND}, {rows}) > 0:",
-            f"    row = gather({gathering.TAKE}, {rows})",
-            "    if row >= 0:",
+            f"start = first * ({listed}.shape[0] / {len(rows.values)})",
+            f"for number in range(thread, {sizes}[first], rows):",
         ]
-        return [f"world = row / {group.rows}", f"slot = row - world * {group.rows}"], loops
+        lines = [
+            f"row = {listed}[start + number]",
+            f"world = row / {rows.capacity}",
+            f"slot = row - world * {rows.capacity}",
+        ]
+        return lines, loops
+
+    def condition(self, group: KernelGroup, arguments: Arguments, in_loop: bool) -> list[str]:
+        """Skip the rows that do not fulfil the condition of a group's system."""
+        if group.where is None:
+            return []
+        component, value = group.where
+        loaded = self.columns.load((group.nodes[0].table, component), arguments)
+        return [f"if {loaded} != {value}: {'continue' if in_loop or not self.cuda else 'return'}"]
 
     def _pooled_head(self, population: Population, count: str, arguments: Arguments, in_order: bool) -> Head:
         """On CUDA a thread for each row of the batch, which reads its world; on the CPU a loop over the rows in use."""

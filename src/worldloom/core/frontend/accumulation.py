@@ -44,6 +44,8 @@ class Accumulation(Expressions):
         shared = (isinstance(row.type, RowType) and not self.is_own(row, attribute, subscript)) or isinstance(
             row.type, WorldType
         )
+        if self.disjoint and isinstance(row.type, RowType):
+            return None
         return (row, attribute, subscript) if shared and not self.world_system else None
 
     def is_own(self, row: Value, attribute: ast.Attribute, subscript: ast.Subscript | None) -> bool:

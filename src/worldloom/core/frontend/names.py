@@ -78,6 +78,7 @@ class Names:
         self.stored = source.stored
         self.access = Access()
         self.world_system = False
+        self.disjoint = False
         self.shared_loop: SharedLoop | None = None
         self.shared_loops: list[SharedLoop] = []
         """The shared loops translated so far."""

@@ -94,9 +94,15 @@ def self_accumulated_components(owner: Owner, access: Access) -> frozenset[str]:
     )
 
 
-def refuse_races(source: Source, owner: Owner, access: Access) -> None:
-    """Raise DefinitionError where a result would depend on the order in which rows run."""
+def refuse_races(source: Source, owner: Owner, access: Access, disjoint: bool = False) -> None:
+    """Raise DefinitionError where a result would depend on the order in which rows run.
+
+    With ``disjoint`` the user promises that no row uses what another one writes, except for fields of the world.
+    """
     name = owner.__name__
+    if disjoint:
+        _refuse_world_races(source, access)
+        return
     same_table = functools.partial(_same_table, owner)
     for (kind, component), line in access.other_read.items():
         if same_table(kind) and component in access.own_write:
@@ -123,6 +129,10 @@ def refuse_races(source: Source, owner: Owner, access: Access) -> None:
                 f"split it into two systems, one that adds and one that uses the sum (line {used} uses it)",
                 line,
             )
+    _refuse_world_races(source, access)
+
+
+def _refuse_world_races(source: Source, access: Access) -> None:
     for component, line in access.world_write.items():
         if component in access.world_read:
             raise source.error(

@@ -29,7 +29,7 @@ from worldloom.core.frontend.targets.uniform import PRESENT, UniformControl
 from worldloom.core.frontend.translator import Translator, body_text, compile_python, zero
 from worldloom.core.frontend.user_functions import SystemFunction
 from worldloom.core.frontend.values import Owner, RowType, Value, WorldType
-from worldloom.core.frontend.where import Where, require_integer, with_condition
+from worldloom.core.frontend.where import WhereArgument, check_component, parse_where
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, FaultSites, RowCounts, UnknownCounts
 from worldloom.core.model.entity import Components, Entity, Has, World
@@ -49,7 +49,8 @@ class System(SystemFunction):
         separate: Whether it is never a stage of a joined kernel on CUDA.
         auto_threads: Whether the engine chose ``threads`` from the shared loops.
         registers: Registers per thread on CUDA at most; None for the compiler's choice.
-        where: The component and its value in the entities that it runs for; None for all of them.
+        where: The component and its values in the entities that it runs for, in order; None for all of them.
+        disjoint: Whether no entity uses what another one writes in this system.
         access: Its reads and writes.
         draws: Whether it draws random numbers.
     """
@@ -60,12 +61,14 @@ class System(SystemFunction):
         engine: bool = False,
         threads: int | Literal["auto"] = 1,
         separate: bool = False,
-        where: Where | None = None,
+        where: WhereArgument | None = None,
         registers: int | None = None,
+        disjoint: bool = False,
     ) -> None:
-        source = expand_calls(source if where is None else with_condition(source, where))
+        source = expand_calls(source)
         super().__init__(source)
-        self.where, self.registers = where, registers
+        self.where = None if where is None else parse_where(source, where)
+        self.registers, self.disjoint = registers, disjoint
         self.engine, self.auto_threads = engine, threads == "auto"
         self.threads = 1 if isinstance(threads, str) else threads
         self.separate = separate
@@ -81,8 +84,8 @@ class System(SystemFunction):
         over = self.pair or self.owner
         target = KernelTarget(self.table_name(over), kinds, self.over_world, self.place, FaultSites(), {}, engine)
         flow = self._translate(target, over)
-        if where is not None:
-            require_integer(source, self.owner.fields[where[0]])
+        if self.where is not None:
+            flow.access.own_read.setdefault(self.where.component, source.tree.lineno)
         self.access, self.draws = flow.access, target.draws
         if 1 < self.threads < WARP_SIZE and len(flow.exits) > 1:
             raise source.error(
@@ -104,7 +107,7 @@ class System(SystemFunction):
         if self.over_world:
             refuse_stale_grids(source, self.access)
         else:
-            refuse_races(source, self.owner, self.access)
+            refuse_races(source, self.owner, self.access, disjoint)
 
     @property
     def over_world(self) -> bool:
@@ -155,8 +158,22 @@ class System(SystemFunction):
                 "add a parameter such as 'ball: Ball' or 'world: Table'",
                 source.tree,
             )
+        self._check_entity(owner)
         self._check_threads("pairs" if self.pair is not None else "the world alone" if owner is None else "")
         return owner if owner is not None else world, world or World  # type: ignore[return-value]
+
+    def _check_entity(self, owner: Owner | None) -> None:
+        """Raise DefinitionError where the system needs an entity to run over, and has none, or has two."""
+        alone = owner is not None and self.pair is None
+        if self.where is not None and not alone:
+            raise self.source.error("a system with 'where' runs over one entity", "write the condition into the system")
+        if self.disjoint and not alone:
+            raise self.source.error(
+                "a system with 'disjoint' runs over one entity", "leave 'disjoint' out", self.source.tree
+            )
+        if self.where is not None:
+            assert owner is not None
+            check_component(self.source, owner.fields, self.where)
 
     def _check_threads(self, over: str) -> None:
         """Raise DefinitionError where the system, over pairs or the world, cannot have its number of threads."""
@@ -177,6 +194,7 @@ class System(SystemFunction):
     def _translate(self, target: Target, owner: Owner | Pair) -> Translator:
         flow = Translator(self.source, target)
         flow.world_system, flow.self_accumulated = self.over_world, self.self_accumulated
+        flow.disjoint = self.disjoint
         flow.auto_threads = self.auto_threads
         python = isinstance(target, PythonTarget)
         if isinstance(owner, Pair):
@@ -289,8 +307,9 @@ def system(
     *,
     threads: int | Literal["auto"] | None = None,
     separate: bool = False,
-    where: Where | None = None,
+    where: WhereArgument | None = None,
     registers: int | None = None,
+    disjoint: bool = False,
 ) -> Callable[[Callable[..., None]], System]: ...
 
 
@@ -299,8 +318,9 @@ def system(
     *,
     threads: int | Literal["auto"] | None = None,
     separate: bool = False,
-    where: Where | None = None,
+    where: WhereArgument | None = None,
     registers: int | None = None,
+    disjoint: bool = False,
 ) -> System | Callable[[Callable[..., None]], System]:
     """Make a function a system: a rule that runs once per entity, per pair of entities or per world.
 
@@ -308,11 +328,13 @@ def system(
     loops over :func:`~worldloom.core.frontend.shared_loop.share`. With ``threads="auto"`` the engine chooses one
     thread or a warp. A system over the world may have 4, 8, 16 or 32 threads. ``@wl.system(separate=True)`` keeps a
     long system over the world out of kernels with many threads per world, in which all but one would wait for it.
-    ``@wl.system(where=("kind", 2))`` runs for the entities whose component has this value; a GPU
-    gathers them into full warps, so that the others cost no time. ``registers=128`` limits the registers of a thread on
+    ``@wl.system(where=("kind", 2))`` runs for the entities whose component has this value; a GPU works through a list
+    of them, so that the others cost no time. ``where=("kind", range(5))`` runs for those with 0, then for those with 1,
+    and so on. ``disjoint=True`` promises that no entity that runs at the same time uses a component of another entity
+    that it writes; the system may then store into other entities. ``registers=128`` limits the registers of a thread on
     a GPU, so that more threads run at the same time.
     """
-    if threads is None and not separate and where is None and registers is None:
+    if threads is None and not separate and where is None and registers is None and not disjoint:
         return _make_system(_require_function(rule, "system"), 1)
     threads = 1 if threads is None else threads
     if registers is not None and (isinstance(registers, bool) or not 32 <= registers <= 255):
@@ -320,18 +342,23 @@ def system(
     if isinstance(threads, bool) or threads not in (*THREADS, "auto"):
         known = ", ".join(map(str, THREADS))
         raise misuse(f"an entity cannot have threads={threads!r}", f"give one of {known}, or 'auto'")
-    return functools.partial(_make_system, threads=threads, separate=separate, where=where, registers=registers)
+    return functools.partial(
+        _make_system, threads=threads, separate=separate, where=where, registers=registers, disjoint=disjoint
+    )
 
 
 def _make_system(
     rule: Callable[..., None],
     threads: int | Literal["auto"],
     separate: bool = False,
-    where: Where | None = None,
+    where: WhereArgument | None = None,
     registers: int | None = None,
+    disjoint: bool = False,
 ) -> System:
     try:
-        return System(read(rule), threads=threads, separate=separate, where=where, registers=registers)
+        return System(
+            read(rule), threads=threads, separate=separate, where=where, registers=registers, disjoint=disjoint
+        )
     except DefinitionError as error:  # frames of the engine do not help the user
         raise error.with_traceback(None) from None
 

@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-import ast
-import copy
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import warp as wp
 
 from worldloom.core.base.source import Source
 from worldloom.core.model.dtypes import type_name
-from worldloom.core.model.entity import Components, Has, World
 from worldloom.core.model.fields import Field
 
-Where = tuple[str, int]
-"""The name of a component, and its value in the entities that a system runs for."""
+WhereArgument = tuple[str, int | Sequence[int]]
+"""The name of a component, and its value in the entities that a system runs for, or several values in order."""
 
 
-def with_condition(source: Source, where: Where) -> Source:
-    """A system that returns at once for entities whose component has another value."""
-    name, value = where
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise source.error(f"where=({name!r}, {value!r}) has no whole number", "give the value of an int component")
-    annotations = source.annotations()
-    kinds = [
-        a.arg
-        for a in source.tree.args.args
-        if isinstance(annotations.get(a.arg), Has)
-        or (
-            isinstance(annotations.get(a.arg), type)
-            and issubclass(annotations[a.arg], Components)
-            and not issubclass(annotations[a.arg], World)
+class Where(NamedTuple):
+    """The condition of a system: it runs for the entities with the first value, then for those with the next."""
+
+    component: str
+    values: tuple[int, ...]
+
+
+def parse_where(source: Source, where: WhereArgument) -> Where:
+    """The condition that the user gave; DefinitionError for values that are no whole numbers, or given twice."""
+    name, given = where
+    values = tuple(given) if isinstance(given, (Sequence, range)) and not isinstance(given, str) else (given,)
+    if not values or any(isinstance(value, bool) or not isinstance(value, int) for value in values):
+        raise source.error(
+            f"where=({name!r}, {given!r}) has no whole number", "give the value of an int component, or several"
         )
-    ]
-    if len(kinds) != 1:
-        raise source.error("a system with 'where' runs over one entity", "write the condition into the system")
-    tree = copy.deepcopy(source.tree)
-    test = ast.parse(f"if {kinds[0]}.{name} != {value}:\n    return").body[0]
-    for node in ast.walk(test):
-        ast.copy_location(node, source.tree)
-    tree.body.insert(1 if ast.get_docstring(tree, clean=False) is not None else 0, test)
-    return source.rewritten(tree, {})
+    if len(set(values)) < len(values):
+        raise source.error(f"where=({name!r}, {given!r}) has a value twice", "give each value once")
+    return Where(name, values)
 
 
-def require_integer(source: Source, field: Field) -> None:
-    """DefinitionError where the component of a condition is not of type int, the only one that GPUs gather by."""
+def check_component(source: Source, fields: dict[str, Field], where: Where) -> None:
+    """DefinitionError where the entity has no such component, or it is not of type int."""
+    field = fields.get(where.component)
+    if field is None:
+        raise source.error(
+            f"where=({where.component!r}, ...): unknown component '{where.component}'",
+            f"give one of {', '.join(fields)}",
+        )
     if field.dtype is not wp.int32 or field.is_array:
         raise source.error(
             f"where=({field.name!r}, ...) takes a component of type int, not {type_name(field.dtype)}",

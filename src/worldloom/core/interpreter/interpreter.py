@@ -218,7 +218,11 @@ class Interpreter:
         """The entities of every run of a system in the current world, with the index of the run."""
         if isinstance(node.view, Pair):
             return self._pairs(node.view)
-        return enumerate((row,) for row in self.rows(node.table))
+        runs = enumerate((row,) for row in self.rows(node.table))
+        where = node.system.where
+        if where is None:
+            return runs
+        return ((slot, row) for slot, row in runs if getattr(row[0], where.component) == node.value)
 
     def _pairs(self, pair: Pair) -> Iterator[tuple[int, tuple[Row, ...]]]:
         """Every pair of the current world, with its index."""

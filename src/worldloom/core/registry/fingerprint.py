@@ -93,7 +93,8 @@ def _fields(fields: dict[str, Field]) -> list[Any]:
 def _system(system: System, helpers: dict[str, Any]) -> dict[str, Any]:
     owner = None if system.over_world else _kind(system.owner)
     partner = {} if system.pair is None else {"pair": list(system.pair.tables)}
-    return {"owner": owner, **partner, "world": system.world.__name__, **_function(system.source, helpers)}
+    where = {} if system.where is None else {"where": [system.where.component, list(system.where.values)]}
+    return {"owner": owner, **partner, **where, "world": system.world.__name__, **_function(system.source, helpers)}
 
 
 def _function(source: Source, helpers: dict[str, Any]) -> dict[str, Any]:

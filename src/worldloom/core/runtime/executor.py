@@ -83,6 +83,7 @@ class Executor:
             used,
             simulation.num_worlds,
             self.device,
+            simulation.schedule.lists.values(),
         )
 
     def invalidate(self) -> None:
@@ -156,9 +157,10 @@ class Executor:
     ) -> None:
         kernel, block = ready or self.tuned.get(spec.name) or (self.kernels[spec.name], spec.block_dim(self.device))
         first, end = self.slices[shard]
+        start = first if spec.row_list is None else spec.row_list
         width = block if self.device.is_cuda else None
         rows = spec.active_threads(end - first, width)
-        inputs: list[Any] = [first, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
+        inputs: list[Any] = [start, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
         if spec.takes_errors:
             inputs.append(self.errors[shard])
         if spec.takes_alarm:

@@ -1,14 +1,16 @@
-"""Memory for the scratch columns of pooled populations."""
+"""Memory for the scratch columns of pooled populations, and for lists of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
 import warp as wp
 
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.fields import Field
 from worldloom.core.model.population import Population
+from worldloom.core.model.row_list import ROWS, VALUES, RowList
 from worldloom.core.model.scratch_columns import PER_WORLD, STATE
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.table import Table
@@ -29,8 +31,9 @@ def allocate(
     used: set[tuple[str, str]],
     num_worlds: int,
     device: wp.Device,
+    lists: Iterable[RowList] = (),
 ) -> dict[str, Table]:
-    """The scratch tables by name, with the ``known`` fields that kernels use."""
+    """The scratch tables by name, with the ``known`` fields that kernels use, and the ``lists`` that they use."""
     tables: dict[str, Table] = {}
     for population in populations:
         name = population.scratch_table
@@ -40,5 +43,14 @@ def allocate(
             if (name, n) in used
         }
         if columns:
+            tables[name] = Table(name, columns, 1)
+    for rows_by_value in lists:
+        name = rows_by_value.name
+        if rows_by_value.column(ROWS) in used:
+            columns = {
+                n: Column(name, f, num_worlds, 1, device, total=rows_by_value.size(n, num_worlds))
+                for n, f in rows_by_value.fields.items()
+            }
+            columns[VALUES].array.assign(np.array(rows_by_value.values, np.int32))
             tables[name] = Table(name, columns, 1)
     return tables

@@ -93,12 +93,12 @@ def with_grids(entries: list[Entry], definition: Definition) -> list[Entry]:
                 scheduled.append(GridNode(grid, entry.mask))
                 built[grid.key] = entry.mask
         scheduled.append(entry)
-        built = {key: mask for key, mask in built.items() if not _invalidates(entry, key, mask)}
+        built = {key: mask for key, mask in built.items() if not changes_rows(entry, key, mask)}
     return scheduled
 
 
-def _invalidates(entry: Entry, key: tuple[str, str], mask: Mask | None) -> bool:
-    """Whether a grid, built for the worlds of ``mask``, may be out of date after ``entry``."""
+def changes_rows(entry: Entry, key: ColumnKey, mask: Mask | None = None) -> bool:
+    """Whether what was computed from a column, for the worlds of ``mask``, may be out of date after ``entry``."""
     if isinstance(entry, CompactionNode):
         return entry.population.table == key[0]
     if not isinstance(entry, (SystemNode, LaunchNode)):

@@ -14,6 +14,7 @@ from worldloom.core.model.grid import Grid
 from worldloom.core.model.launch import LaunchNode, Mask
 from worldloom.core.model.pairs import Pair
 from worldloom.core.model.population import Population
+from worldloom.core.model.row_list import RowList
 from worldloom.core.schedule.aliasing import ColumnAliases
 from worldloom.core.schedule.table_views import TableView
 
@@ -30,13 +31,15 @@ STEPPING: Mask = ("resetting", False)
 class SystemNode:
     """One system over one table or over the pairs of two, for all worlds or for those that ``mask`` selects.
 
-    ``ordinal`` separates its random numbers from those of other systems and tables.
+    ``ordinal`` separates its random numbers from those of other systems and tables. ``value`` is that of the entities
+    that it runs for, where the system has a condition.
     """
 
     system: System
     view: TableView | Pair
     mask: Mask | None
     ordinal: int
+    value: int = 0
 
     @property
     def table(self) -> str:
@@ -112,8 +115,9 @@ Entry = SystemNode | HostNode | LaunchNode | CompactionNode | GridNode
 class Schedule:
     """Everything that runs: ``step`` once per step, ``reset`` for the worlds whose ``reset_mask`` is set.
 
-    ``scratch`` holds the columns of memory without a meaning between two steps, by table and name. ``aliases`` holds
-    the components that share memory with an observation. ``narrow``: whether ``wl.float64`` means ``wl.float32``.
+    ``scratch`` holds the columns of memory without a meaning between two steps, by table and name, ``lists`` the lists
+    among them, by table and component. ``aliases`` holds the components that share memory with an observation.
+    ``narrow``: whether ``wl.float64`` means ``wl.float32``.
     """
 
     tables: dict[str, TableView]
@@ -121,6 +125,7 @@ class Schedule:
     step: list[Entry]
     reset: list[Entry]
     scratch: dict[str, dict[str, Field]] = field(default_factory=dict)
+    lists: dict[ColumnKey, RowList] = field(default_factory=dict)
     aliases: ColumnAliases = field(default_factory=dict)
     narrow: bool = False
 

@@ -1,0 +1,59 @@
+"""Lists of the rows of a table by the value of a component, for systems that run for some entities on CUDA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import warp as wp
+
+from worldloom.core.model.columns import ColumnKey
+from worldloom.core.model.fields import Field, Role
+
+ROWS, SIZES, VALUES = "rows", "sizes", "values"
+"""Columns of a list: rows, those of each value from a multiple of all rows of the table; their numbers; the values."""
+
+
+def list_table(table: str, component: str) -> str:
+    """The name of the table that holds the lists of a component."""
+    return f"{table}__by_{component}"
+
+
+@dataclass(frozen=True)
+class RowList:
+    """The rows of a table in which a component has one of some values.
+
+    Attributes:
+        table, component: The component.
+        values: The values, each of which has a list.
+        capacity: Rows of the table per world.
+        fixed: Whether all of them are in use.
+    """
+
+    table: str
+    component: str
+    values: tuple[int, ...]
+    capacity: int
+    fixed: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the table of its columns, which are scratch memory."""
+        return list_table(self.table, self.component)
+
+    @property
+    def key(self) -> ColumnKey:
+        return self.table, self.component
+
+    def column(self, name: str) -> ColumnKey:
+        return self.name, name
+
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        return {
+            name: Field(name, wp.int32, role=Role.ENGINE, keep=True, transient=True) for name in (ROWS, SIZES, VALUES)
+        }
+
+    def size(self, name: str, num_worlds: int) -> int:
+        """Number of elements of one of its columns."""
+        return len(self.values) * (num_worlds * self.capacity if name == ROWS else 1)

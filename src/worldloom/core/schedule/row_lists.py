@@ -1,0 +1,99 @@
+"""Entries that list rows by the value of a component, before the systems that run for one value on CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import warp as wp
+
+from worldloom.core.kernels.population_kernels import WARP_SIZE
+from worldloom.core.kernels.row_list_kernels import MAX_VALUES, WORLDS_PER_WARP, list_rows
+from worldloom.core.model.columns import WORLD, ColumnKey, RowCounts
+from worldloom.core.model.launch import Launch, LaunchNode
+from worldloom.core.model.row_list import ROWS, SIZES, VALUES, RowList
+from worldloom.core.schedule.dependencies import changes_rows
+from worldloom.core.schedule.entries import Entry, SystemNode
+
+if TYPE_CHECKING:
+    from worldloom.core.runtime.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class RowListNode(LaunchNode):
+    """Writes the lists of one component. Only GPUs have them."""
+
+    rows: RowList | None = None
+
+    def start(
+        self,
+        prepared: Mapping[int, Any],
+        tables: Mapping[str, Table],
+        worlds: tuple[int, int],
+        device: wp.Device,
+        stream: wp.Stream | None,
+    ) -> None:
+        assert self.rows is not None
+        listed, num_worlds = tables[self.rows.name], worlds[1]
+        values = tables[self.rows.table][self.rows.component].array
+        counts = values if self.rows.fixed else tables[WORLD][f"{self.rows.table}__count"].array
+        sizes = listed[SIZES].array
+        with wp.ScopedStream(stream) if stream is not None else wp.ScopedDevice(device):
+            sizes.zero_()
+        per_run, threads = (WORLDS_PER_WARP, WARP_SIZE) if device.is_cuda else (num_worlds, 1)
+        wp.launch(
+            list_rows,
+            dim=(-(-num_worlds // per_run), threads),
+            inputs=[num_worlds, per_run, counts, self.rows.fixed, self.rows.capacity, values],
+            outputs=[listed[VALUES].array, sizes, listed[ROWS].array],
+            device=device,
+            stream=stream,
+            record_tape=False,
+            block_dim=128 if device.is_cuda else 1,
+        )
+
+
+def find_lists(entries: Iterable[Entry], counts: RowCounts) -> dict[ColumnKey, RowList]:
+    """The lists that systems with a condition need, by table and component."""
+    values: dict[ColumnKey, dict[int, None]] = {}
+    for entry in entries:
+        if isinstance(entry, SystemNode) and entry.system.where is not None and _can_list(entry, counts):
+            values.setdefault((entry.table, entry.system.where.component), {})[entry.value] = None
+    return {
+        key: RowList(*key, tuple(found)[:MAX_VALUES], counts[key[0]], key[0] not in counts.populations)
+        for key, found in values.items()
+    }
+
+
+def _can_list(node: SystemNode, counts: RowCounts) -> bool:
+    """Whether rows of one world are adjacent, and there are several of them, each with one thread."""
+    return counts.pooled(node.table) is None and counts[node.table] > 1 and node.system.threads == 1
+
+
+def with_lists(entries: list[Entry], lists: Mapping[ColumnKey, RowList]) -> list[Entry]:
+    """Insert lists: before each system that runs for one value, unless they are already up to date."""
+    scheduled: list[Entry] = []
+    written: set[ColumnKey] = set()
+    for entry in entries:
+        where = entry.system.where if isinstance(entry, SystemNode) else None
+        rows = lists.get((entry.table, where.component)) if isinstance(entry, SystemNode) and where else None
+        if rows is not None and rows.key not in written:
+            scheduled.append(_node(rows))
+            written.add(rows.key)
+        scheduled.append(entry)
+        written = {key for key in written if not changes_rows(entry, key)}
+    return scheduled
+
+
+def _node(rows: RowList) -> RowListNode:
+    reads = {rows.key} if rows.fixed else {rows.key, (WORLD, f"{rows.table}__count")}
+    return RowListNode(
+        Launch(),
+        f"list {rows.table} by {rows.component}",
+        None,
+        frozenset(reads),
+        frozenset(map(rows.column, rows.fields)),
+        engine=True,
+        rows=rows,
+    )
