@@ -150,6 +150,7 @@ from worldloom.core.model.fields import (
 from worldloom.core.model.launch import Launch, Shard
 from worldloom.core.model.population import UpTo
 from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
+from worldloom.core.registry.alternatives import Alternatives
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import definition, register, registered
 from worldloom.core.simulation import Simulation
@@ -163,6 +164,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Action",
+    "Alternatives",
     "Array",
     "Between",
     "Box",

@@ -31,6 +31,7 @@ from worldloom.core.runtime.allocation import allocate_tables, check_size, set_a
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.config_mixin import ConfigMixin
 from worldloom.core.runtime.executor import Executor, OutputCopy
+from worldloom.core.runtime.options import choose_options
 from worldloom.core.runtime.table import Table
 from worldloom.core.schedule.entries import Autoreset, HostNode
 from worldloom.core.schedule.schedule import plan
@@ -66,6 +67,8 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
             column then changes the world.
         tuned: Whether kernels use the settings that :meth:`tune` has stored for this model of GPU.
         world_offset: The id of the first world.
+        alternatives: The options of the world's :class:`~worldloom.Alternatives`, by name, instead of those that
+            :meth:`tune` has measured, or that the world names for the device.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         share: bool = True,
         tuned: bool = True,
         world_offset: int = 0,
+        alternatives: Mapping[str, str] | None = None,
     ) -> None:
         self._closed = self._resetting = False
         self.checks = checks
@@ -105,6 +109,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
                 "share": share,
                 "tuned": tuned,
                 "world_offset": world_offset,
+                "alternatives": alternatives,
             },
         )
         _check_arguments(num_worlds, autoreset, threads, world_offset, {"config": config, "external": external})
@@ -113,6 +118,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         self.device, self.interpreted = devices.resolve(device)
         if self.device.is_cuda:
             self.definition = self.definition.for_cuda()
+        self.definition = choose_options(self.definition, self.device, num_worlds, alternatives, tuned)
         with shards.WARP_LOCK:
             self._allocate(external or {}, share, threads)
             for name, value in (config or {}).items():
@@ -164,6 +170,14 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         launches = {id(entry.launch): entry.launch for entry in entries if isinstance(entry, LaunchNode)}
         with compile_notice(f"the launches of {self.definition.id} for {self.device.alias}"):
             return {key: launch.prepare(self) for key, launch in launches.items()}
+
+    def use_options(self, options: Mapping[str, str]) -> None:
+        """Go on with other options of the world's alternatives, from the same state."""
+        arguments = self._origin.arguments
+        self.definition = self.definition.with_options(options)
+        with shards.WARP_LOCK:
+            self.schedule = plan(self.definition, self.autoreset, self.checks)
+            self._compile(arguments["fuse"], arguments["tuned"])
 
     # -- running -----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from worldloom.cli.world_command import BatchCommand
 from worldloom.core.base.device import PYTHON, resolve
 from worldloom.core.measure.timing import make_actions, step_runner
-from worldloom.core.measure.tune import PROGRESS_TOTAL, Tuning, nothing_to_tune
+from worldloom.core.measure.tune import Tuning, nothing_to_tune, progress_total
 from worldloom.core.registry.definition import Definition
 from worldloom.core.simulation import Simulation
 from worldloom.terminal import console
@@ -48,5 +48,5 @@ class Tune(BatchCommand):
     def _tune(self, definition: Definition) -> Tuning:
         with Simulation(definition, self.num_worlds, self.device, seed=0) as simulation:
             step_runner(simulation, make_actions(simulation))(self.warm_up)
-            with ProgressBar(f"tuning {definition.id}", PROGRESS_TOTAL) as bar:
+            with ProgressBar(f"tuning {definition.id}", progress_total(simulation)) as bar:
                 return simulation.tune(lambda done, total: bar.show(done))

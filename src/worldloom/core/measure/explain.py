@@ -12,6 +12,7 @@ from worldloom.core.measure.report import Report, capacity_note
 from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.fields import Role
 from worldloom.core.model.launch import LaunchNode
+from worldloom.core.runtime.options import find
 from worldloom.core.schedule.entries import Entry as ScheduleEntry
 from worldloom.core.schedule.entries import HostNode, Schedule, SystemNode
 
@@ -72,6 +73,7 @@ class Explanation(Report):
         bytes_fused: Bytes that a world moves per step with the fused kernels.
         separate: For every kernel of a step but the first, one sentence on why it is a kernel of its own.
         populations: Kinds whose number varies; their bytes are counted at full capacity.
+        alternatives: For each of the world's alternatives, one sentence on the option that it uses.
     """
 
     env: str
@@ -84,6 +86,7 @@ class Explanation(Report):
     separate: tuple[str, ...]
     populations: tuple[str, ...] = ()
     launches: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
 
     def __rich__(self) -> Any:
         from rich.console import Group
@@ -105,6 +108,7 @@ class Explanation(Report):
             lines.append(Text(f"Callables between the kernels of a step: {', '.join(self.callables)}."))
         if self.launches:
             lines.append(Text(f"Launches of kernels of their own in a step: {', '.join(self.launches)}."))
+        lines += [Text(sentence) for sentence in self.alternatives]
         for kernel in self.kernels:
             lines += [Text(""), *self._kernel_lines(kernel)]
         return Group(*lines)
@@ -162,7 +166,24 @@ def explain(simulation: Simulation) -> Explanation:
         separate=tuple(f"{k.whose} starts a kernel of its own: {k.reason}" for k in kernels if k.phase == "step")[1:],
         populations=tuple(simulation.definition.populations),
         launches=tuple(entry.name for entry in schedule.step if isinstance(entry, LaunchNode)),
+        alternatives=tuple(_chosen_option(simulation, name) for name in simulation.definition.alternatives),
     )
+
+
+def _chosen_option(simulation: Simulation, name: str) -> str:
+    """A sentence on the option of the world's alternatives ``name`` that a simulation uses."""
+    definition, device = simulation.definition, simulation.device
+    alternatives = definition.alternatives[name]
+    option = definition.options.get(name, alternatives.default)
+    measured = find(definition, alternatives, device, simulation.num_worlds) if device.is_cuda else None
+    named = alternatives.chosen(device.is_cuda, simulation.num_worlds)
+    reason = "as was asked"
+    if option == measured:
+        reason = "the fastest when it was tuned on this GPU"
+    elif option == named:
+        reason = f"the default for {simulation.num_worlds:,} worlds on {device.alias}"
+    others = ", ".join(other for other in alternatives.options if other != option)
+    return f"{name}: {option}, {reason}; instead of {others}."
 
 
 def _is_engine(entry: ScheduleEntry) -> bool:

@@ -14,6 +14,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.measure.kernel_timer import KernelTimer, PreservedState
 from worldloom.core.measure.report import Report, format_seconds
+from worldloom.core.measure.tune_options import TunedAlternatives, tune_options
 from worldloom.core.measure.tune_search import BLOCKS, LIMITS, Choice, Samples, search
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.launch import LaunchNode
@@ -74,6 +75,7 @@ class Tuning(Report):
             measured in alternation. None where nothing was measured.
         gain: Fraction of the time of a step saved; None where nothing was measured.
         note: Why nothing was tuned, or which kernels kept their settings.
+        alternatives: The fastest option of each of the world's alternatives; block sizes were tuned with these.
     """
 
     env: str
@@ -84,6 +86,7 @@ class Tuning(Report):
     seconds_after: float | None
     gain: float | None
     note: str = ""
+    alternatives: tuple[TunedAlternatives, ...] = ()
 
     def __rich__(self) -> Any:
         from rich import box
@@ -104,6 +107,9 @@ class Tuning(Report):
             style = None if k.gain > 0 else "dim"
             table.add_row(k.name, systems, *times, f"{k.gain:.1%}", str(k.block), limit, style=style)
         parts: list[Any] = [table] if self.kernels else []
+        for a in self.alternatives:
+            steps = ", ".join(f"{option} {format_seconds(seconds)}" for option, seconds in a.seconds.items())
+            parts.append(Text(f"{a.name}: {a.option} is the fastest option. Time of a step: {steps}."))
         if self.seconds_before is not None and self.seconds_after is not None:
             before, after = format_seconds(self.seconds_before), format_seconds(self.seconds_after)
             parts.append(Text(f"A whole step: {before} before, {after} after, {self.gain or 0.0:.1%} less."))
@@ -223,6 +229,11 @@ def tune(simulation: Simulation, progress: Callable[[int, int], None] | None = N
     return tune_with(simulation, BLOCKS, LIMITS, progress)
 
 
+def progress_total(simulation: Simulation) -> int:
+    """Number of progress reports for a simulation."""
+    return PROGRESS_TOTAL + sum(len(a.options) for a in simulation.definition.alternatives.values())
+
+
 def nothing_to_tune(env: str, where: str, num_worlds: int) -> Tuning:
     """The result on a device other than a GPU."""
     reason = "every thread runs one loop over its worlds, and block sizes and register limits exist only on a GPU"
@@ -243,8 +254,10 @@ def tune_with(
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done, PROGRESS_TOTAL)
+            progress(done, total)
 
+    total = progress_total(simulation)
+    alternatives = tune_options(simulation, on_progress)
     device, executor, default = simulation.device, simulation.executor, default_config(simulation.device)
     with PreservedState(simulation) as state:
         bench = KernelBenchmark(simulation, state, on_progress)
@@ -268,7 +281,8 @@ def tune_with(
         warnings.warn(f"the settings hold for this simulation only, since they cannot be stored: {error}", stacklevel=2)
     gain = Choice(default, before, after).gain
     world, num_worlds = simulation.definition.id, simulation.num_worlds
-    return Tuning(world, device.name, num_worlds, _tuned_kernels(bench, choices), before, after, gain, note)
+    kernels = _tuned_kernels(bench, choices)
+    return Tuning(world, device.name, num_worlds, kernels, before, after, gain, note, alternatives)
 
 
 def _tuned_kernels(bench: KernelBenchmark, choices: Mapping[str, Choice]) -> tuple[TunedKernel, ...]:

@@ -17,6 +17,7 @@ from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.grid import VECTORS, Grid, uses_brute_force
 from worldloom.core.model.launch import Launch
 from worldloom.core.model.population import Population, UpTo, is_event
+from worldloom.core.registry.alternatives import Alternatives, expand
 from worldloom.core.registry.fingerprint import fingerprint
 from worldloom.core.registry.validation import validate
 
@@ -53,6 +54,8 @@ class Definition:
             replays still open.
         cuda_float32: Whether ``wl.float64`` means ``wl.float32`` on CUDA, in components and systems alike.
         narrow: Whether that is the case in this definition; see :meth:`for_cuda`.
+        written: ``step`` as it was written, with its alternatives; empty where it has none.
+        options: The options of the alternatives in ``step``, by name, where they are not the first ones.
         render: Draws one world. It takes the simulation and the index of the world, and returns an image, uint8 of
             shape (height, width, 3). It may have a method ``images(simulation, worlds)`` that draws several at once.
     """
@@ -75,9 +78,14 @@ class Definition:
     narrow: bool = field(default=False, compare=False)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
+    written: tuple[PhaseEntry | Alternatives, ...] = field(default=(), compare=False)
+    options: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        """Store the line of the user's code that creates the definition. Errors name it."""
+        """Store the line of the user's code that creates the definition. Errors name it. Expand alternatives."""
+        if any(isinstance(entry, Alternatives) for entry in self.step):
+            object.__setattr__(self, "written", tuple(self.step))
+            object.__setattr__(self, "step", expand(self.step, {}))
         if not self.file:
             frame = user_frame()
             object.__setattr__(self, "file", frame.f_code.co_filename)
@@ -246,6 +254,19 @@ class Definition:
         return {f"{t}.{n}": (agents[t], f) for t, fields in tables for n, f in fields.items() if f.role is role}
 
     # -- variants ----------------------------------------------------------------------------------------------------
+
+    @property
+    def alternatives(self) -> dict[str, Alternatives]:
+        """The alternatives of ``step``, by name."""
+        return {entry.name: entry for entry in self.written if isinstance(entry, Alternatives)}
+
+    def with_options(self, options: Mapping[str, str]) -> Definition:
+        """The world with these options of its alternatives. Its saved states are those of the world."""
+        if not self.written:
+            return self
+        chosen = replace(self.checked, step=expand(self.written, options), options=dict(options))
+        chosen.__dict__.update(hash=self.hash, checked=chosen)
+        return chosen
 
     def for_cuda(self) -> Definition:
         """The world as it runs on CUDA: with ``cuda_float32``, every ``wl.float64`` is a ``wl.float32``."""

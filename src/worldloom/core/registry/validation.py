@@ -15,6 +15,7 @@ from worldloom.core.model.fields import Role
 from worldloom.core.model.launch import Launch, label_of
 from worldloom.core.model.pairs import MAX_PAIRS, Pair
 from worldloom.core.model.population import SPAWN_INDEX_BITS, SYSTEM_BITS, UpTo, is_event
+from worldloom.core.registry.alternatives import Alternatives
 
 if TYPE_CHECKING:
     from worldloom.core.registry.definition import Definition
@@ -54,6 +55,8 @@ def validate(definition: Definition) -> None:
             f"{systems} systems are too many for a world that spawns entities",
             f"stay below {2**SYSTEM_BITS:,} systems times kinds",
         )
+    for alternatives in definition.alternatives.values():
+        _validate_alternatives(definition, alternatives)
     for entry in definition.observe:
         if isinstance(entry, System) and (entry.access.spawns or entry.access.despawns):
             line = next(iter([s.line for s in entry.access.spawns.values()] or entry.access.despawns.values()))
@@ -62,6 +65,24 @@ def validate(definition: Definition) -> None:
                 "put it into 'reset' or 'step'",
                 line,
             )
+
+
+def _validate_alternatives(definition: Definition, alternatives: Alternatives) -> None:
+    """Every option consists of systems and launches that give the same results whichever is chosen."""
+    for option, entries in alternatives.options.items():
+        where = f"option '{option}' of the alternatives '{alternatives.name}'"
+        for entry in entries:
+            if isinstance(entry, Launch):
+                _validate_launch(definition, entry)
+                continue
+            if not isinstance(entry, System):
+                raise definition.error(f"{where} has {entry!r}, which is no system", "give systems and launches alone")
+            _validate_system(definition, entry)
+            if entry.draws or entry.access.spawns:
+                what = "draws random numbers" if entry.draws else "spawns entities"
+                raise definition.error(
+                    f"{where} has the system '{entry.name}', which {what}", "put it before or after the alternatives"
+                )
 
 
 def validate_types(definition: Definition) -> None:
@@ -73,8 +94,11 @@ def validate_types(definition: Definition) -> None:
             "'entities' does not say how many there are of each kind", "write for example entities={Ball: 2}"
         )
     for name in ("reset", "step", "observe"):
-        if not isinstance(getattr(definition, name), (list, tuple)):
+        entries = getattr(definition, name)
+        if not isinstance(entries, (list, tuple)):
             raise definition.error(f"'{name}' is not a list of systems", f"write {name}=[...], even for one system")
+        if name != "step" and any(isinstance(entry, Alternatives) for entry in entries):
+            raise definition.error(f"'{name}' has alternatives", "only 'step' can have them: name one of the options")
     if not isinstance(definition.limits, Mapping):
         raise definition.error(
             "'limits' does not say which values configurations may have",

@@ -33,6 +33,8 @@ def aliased_components(definition: Definition) -> ColumnAliases:
     """
     if any(not isinstance(entry, System) for entry in (*definition.reset, *definition.step, *definition.observe)):
         return {}
+    if definition.written:  # its systems may be replaced by others
+        return {}
     aliases: ColumnAliases = {}
     for kind, count in definition.entities.items():
         for seen in kind.fields.values() if not isinstance(count, UpTo) else ():

@@ -11,6 +11,7 @@ from worldloom.core.model.columns import WORLD, RowCounts
 from worldloom.core.model.entity import World
 from worldloom.core.model.launch import Launch, Mask, label_of, launch_node
 from worldloom.core.model.pairs import Pair
+from worldloom.core.registry.alternatives import Alternatives
 from worldloom.core.registry.definition import Definition, PhaseEntry
 from worldloom.core.schedule import generated_systems, lifecycle
 from worldloom.core.schedule.agent_systems import AgentSystems
@@ -29,6 +30,7 @@ from worldloom.core.schedule.entries import (
 )
 from worldloom.core.schedule.generated_systems import Systems
 from worldloom.core.schedule.lifecycle import agent_system, world_system
+from worldloom.core.schedule.row_lists import find_lists
 from worldloom.core.schedule.table_views import TableView, make_table_views
 
 
@@ -45,7 +47,9 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     pairs = {s.pair.__name__: s.pair.max_pairs(definition.rows) for s in definition.systems if s.pair is not None}
     counts = RowCounts({WORLD: 1, **definition.rows, **staging, **agent_rows, **pairs}, definition.populations)
     scratch = {p.scratch_table: scratch_columns.fields(p, tables[p.table].fields) for p in populations if p.pooled}
-    return Schedule(tables, counts, step, reset, scratch, narrow=definition.narrow)
+    lists = find_lists([*step, *reset], counts)
+    scratch |= {rows.name: rows.fields for rows in lists.values()}
+    return Schedule(tables, counts, step, reset, scratch, lists, narrow=definition.narrow)
 
 
 class _Planner:
@@ -235,7 +239,10 @@ class _Planner:
                 entries.append(launch_node(entry, mask, self.definition))
             elif isinstance(entry, System):
                 entries += [
-                    SystemNode(entry, self._view(entry, table), mask, self.ordinals[phase, index, table])
+                    SystemNode(
+                        entry, self._view(entry, table), mask, self.ordinals.get((phase, index, table), 0), value
+                    )
+                    for value in (entry.where.values if entry.where is not None else (0,))
                     for table in _tables_of(self.definition, entry)
                 ]
             else:
@@ -289,13 +296,24 @@ def _tables_of(definition: Definition, system: System) -> list[str]:
 
 
 def _ordinals(definition: Definition) -> dict[tuple[str, int, str], int]:
-    """A number for every system, position in its phase and table. It does not depend on the autoreset mode."""
-    phases = (("reset", definition.reset), ("step", definition.step), ("observe", definition.observe))
-    keys = [
-        (phase, index, table)
-        for phase, entries in phases
-        for index, entry in enumerate(entries)
-        if isinstance(entry, System)
-        for table in _tables_of(definition, entry)
-    ]
-    return {key: number for number, key in enumerate(keys, start=1)}
+    """A number for every system, position in its phase and table.
+
+    It depends neither on the autoreset mode nor on the options of alternatives, whose systems need no numbers: those of
+    the first option count.
+    """
+    phases = {"reset": definition.reset, "step": definition.written or definition.step, "observe": definition.observe}
+    ordinals: dict[tuple[str, int, str], int] = {}
+    number = 0
+    for phase, written in phases.items():
+        index = 0
+        for entry in written:
+            if isinstance(entry, Alternatives):
+                inner = [e for e in entry.entries(entry.default) if isinstance(e, System)]
+                number += sum(len(_tables_of(definition, system)) for system in inner)
+                index += len(entry.entries(definition.options.get(entry.name, entry.default)))
+                continue
+            for table in _tables_of(definition, entry) if isinstance(entry, System) else ():
+                number += 1
+                ordinals[phase, index, table] = number
+            index += 1
+    return ordinals
