@@ -90,6 +90,7 @@ class World(wl.World):
     largest_reach: float  # derived; m, of bodies within grid_reach, with mapping="many_bodies"
 
     contact_colours: int  # derived; number of colours of contacts in this step
+    by_colour: bool  # derived; whether kernels over contacts of one colour solve this step
 
 
 class Pair(wl.Event):
@@ -132,6 +133,7 @@ class ContactState(wl.Components):
 
     between: wl.vec3  # derived; m, from the centre of A to that of B at the end of the last step
     solved: bool  # derived; whether one of the bodies is awake
+    batch: int  # derived; its colour where a kernel solves all contacts of this colour, else -1
     colour: int  # derived; contacts of one colour have no dynamic body in common, -1 if not solved
     order: int  # derived; row k: the row of the k-th contact to be solved
     colour_end: int  # derived; row c: the number of contacts to be solved up to colour c

@@ -1,16 +1,22 @@
-"""The systems that put contacts in order, integrate bodies and solve contacts."""
+"""The system over worlds that solves all substeps, by threads that share a world."""
 
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import DYNAMIC
 from worldloom.physics.joints.systems import joint_function
-from worldloom.physics.motion import integrate_rotation, turned
-from worldloom.physics.solving.colouring import colour_function
-from worldloom.physics.solving.contact_systems import contact_function
+from worldloom.physics.solving.body_motion import body_functions
+from worldloom.physics.solving.contact_systems import contact_functions
 from worldloom.physics.solving.energy import energy_functions
-from worldloom.physics.solving.sleeping import wake_function
-from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS, WITHOUT_BIAS, softness
+from worldloom.physics.solving.solver import (
+    RESTITUTION,
+    WARM_START,
+    WITH_BIAS,
+    WITHOUT_BIAS,
+    bounce_aims,
+    contact_aims,
+    softness,
+    sum_of,
+)
 
 THREADS = 4  # of a GPU per world
 REGISTERS = 128  # of each of them, so that a multiprocessor solves 128 worlds at the same time
@@ -27,18 +33,14 @@ def stage_of(number: int, sweeps: int, last: bool) -> int:
     return WITH_BIAS if number <= sweeps else WITHOUT_BIAS
 
 
-def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:
-    """Systems over worlds, in order; THREADS of a GPU share the bodies and contacts of a world."""
-    solve_contact = contact_function(World, Body, Contact)
+def world_solver(World: type, Body: type, Contact: type, Joint: type) -> Any:
+    """The system; THREADS of a GPU share the bodies and contacts of a world. It leaves out worlds solved by colour."""
+    contacts, bodies = contact_functions(World, Body, Contact), body_functions(World, Body)
+    place_contact, rate_contact, warm_contact = contacts.place, contacts.rate, contacts.warm
+    solve_contact, note_impulses = contacts.solve, contacts.note
+    push_body, move_body, release_body = bodies.push, bodies.move, bodies.release
     solve_joint = joint_function(World, Body, Joint)
     keep_free_motion, contacts_add_energy = energy_functions(World, Body, Joint)
-    wake_neighbours = wake_function(World, Body, Contact, Joint)
-    colour_contacts = colour_function(World, Body, Contact)
-
-    @wl.system(separate=True)
-    def arrange(world: World):
-        wake_neighbours(world)
-        colour_contacts(world)
 
     @wl.system(threads=THREADS, separate=True, registers=REGISTERS)
     def solve(world: World):
@@ -47,17 +49,12 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
         joint_rate, joint_mass, joint_relief = softness(min(world.joint_frequency, 0.25 / h), world.joint_damping, h)
         passes = 2 * world.sweeps + 1
         weightless = wl.length_sq(world.gravity) == 0.0
-        for substep in range(world.substeps + 1):
+        for substep in range(0 if world.by_colour else world.substeps + 1):
             last = substep == world.substeps
             if not last:
                 for i in wl.share(world.count(Body), disjoint=True):
                     body = world.at(Body, i)
-                    if body.motion == DYNAMIC and not body.awake:
-                        body.velocity = wl.vec3(0.0, 0.0, 0.0)
-                        body.spin = wl.vec3(0.0, 0.0, 0.0)
-                    elif body.motion == DYNAMIC:
-                        body.velocity += (world.gravity + body.force * body.inverse_mass) * h
-                        body.spin += body.world_inverse_inertia * body.torque * h
+                    push_body(world, body, h)
                 if weightless:
                     keep_free_motion(world)
             for number in range(1 if last else passes + EXTRA_SWEEPS):
@@ -73,14 +70,7 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                 if integrated:
                     for i in wl.share(world.count(Body), disjoint=True):
                         body = world.at(Body, i)
-                        if body.awake:
-                            body.position += body.velocity * h
-                            if body.motion == DYNAMIC:
-                                body.rotation, body.spin, body.world_inverse_inertia = integrate_rotation(
-                                    body.rotation, body.spin, body.inertia, body.inverse_inertia, h
-                                )
-                            else:
-                                body.rotation = turned(body.rotation, body.spin, h)
+                        move_body(world, body, h)
                 if world.count(Joint) > 0:
                     for _ in wl.share(1, disjoint=True):  # one after the other: joints often have a body in common
                         for joint in world.all(Joint):
@@ -90,15 +80,30 @@ def solver_systems(World: type, Body: type, Contact: type, Joint: type) -> list[
                     end = world.at(Contact, colour).colour_end
                     for k in wl.share(end - start, disjoint=True):
                         contact = world.at(Contact, world.at(Contact, start + k).order)
-                        if not (last and contact.restitution == 0.0):
-                            solve_contact(
-                                world, contact, stage, first, integrated, number == passes - 1, number >= passes,
-                                h, push_rate, soft_mass, soft_relief,
+                        if first or integrated:
+                            place_contact(world, contact)
+                        if first:
+                            rate_contact(world, contact)
+                        if stage == WARM_START:
+                            warm_contact(world, contact)
+                        elif not (last and contact.restitution == 0.0):
+                            targets, stiffness, relief = contact_aims(
+                                contact.gaps, contact.num_points, stage == WITH_BIAS, 1.0 / h,
+                                push_rate, world.max_push, soft_mass, soft_relief,
                             )  # fmt: skip
+                            if last:
+                                targets, stiffness, relief = bounce_aims(
+                                    contact.peaks, contact.approach, contact.restitution, world.bounce_speed
+                                )
+                            before = sum_of(contact.impulses)
+                            solve_contact(world, contact, targets, stiffness, relief)
+                            if last or number >= passes:
+                                contact.impulse += sum_of(contact.impulses) - before
+                            elif number == passes - 1:
+                                note_impulses(world, contact)
                     start = end
         for i in wl.share(world.count(Body), disjoint=True):
             body = world.at(Body, i)
-            body.force = wl.vec3(0.0, 0.0, 0.0)
-            body.torque = wl.vec3(0.0, 0.0, 0.0)
+            release_body(world, body)
 
-    return [arrange, solve]
+    return solve

@@ -13,13 +13,17 @@ from worldloom.physics.many_bodies.systems import many_body_systems
 from worldloom.physics.narrow_phase import narrow_phase_systems
 from worldloom.physics.queries.world_queries import Queries, world_queries
 from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE, SPHERE, WEDGE
+from worldloom.physics.solving.arrangement import arrange_system
+from worldloom.physics.solving.coloured import coloured_systems
 from worldloom.physics.solving.energy_limit import energy_limits, energy_measures
-from worldloom.physics.substeps import solver_systems
+from worldloom.physics.substeps import world_solver
 
 ALL_SHAPES = (PLANE, SPHERE, CAPSULE, BOX, WEDGE, HULL)
 
 
-Mapping = Literal["worlds", "many_bodies"]
+Mapping = Literal["auto", "worlds", "colours", "many_bodies"]
+COLOURS_FROM = 8192
+"""Worlds of a GPU from which they are solved by colour, where it was not measured."""
 
 
 class NoState(wl.Components):
@@ -65,7 +69,7 @@ def systems(
     world: type,
     body: type,
     shapes: Iterable[int] = ALL_SHAPES,
-    mapping: Mapping = "worlds",
+    mapping: Mapping = "auto",
     substeps: int = 4,
     sweeps: int = 4,
 ) -> PhysicsSystems:
@@ -76,13 +80,16 @@ def systems(
         body: kind of its bodies.
         shapes: those that its bodies have; with fewer of them, worlds compile faster.
         mapping: ``"worlds"`` solves each world in one thread, or in a few of a GPU, for batches of worlds of up to a
-            few hundred bodies; ``"many_bodies"`` solves every contact in a thread of its own, for a world of
-            thousands of bodies.
+            few hundred bodies; ``"colours"`` solves all contacts of a batch that have no body in common at the same
+            time, with the same bits, for thousands of worlds on a GPU; ``"auto"`` leaves the choice between these two
+            to the simulation, see :class:`worldloom.Alternatives`; ``"many_bodies"`` solves every contact in a thread
+            of its own, for a world of thousands of bodies.
         substeps: of a step, with ``mapping="many_bodies"``; that of the world's configuration must be the same.
         sweeps: over all contacts in each half of a substep, with ``mapping="many_bodies"``.
     """
     if mapping not in get_args(Mapping):
-        raise ValueError(f"mapping is 'worlds' or 'many_bodies', not {mapping!r}")
+        known = ", ".join(map(repr, get_args(Mapping)))
+        raise ValueError(f"mapping is one of {known}, not {mapping!r}")
     extra = SplitState if mapping == "many_bodies" else NoState
 
     class Contact(wl.Entity, bodies.ContactState, extra):
@@ -101,7 +108,7 @@ def systems(
         solver = [
             *energy_measures(world, body),
             *joint_systems(world, body, Joint),
-            *solver_systems(world, body, Contact, Joint),
+            *_solvers(world, body, Contact, Joint, mapping),
             *energy_limits(world, body, Contact, Joint),
         ]
     queries = world_queries(world, body, Contact)
@@ -113,3 +120,23 @@ def systems(
         detection=detection,
         mapping=mapping,
     )
+
+
+def _solvers(world: type, body: type, Contact: type, Joint: type, mapping: Mapping) -> list[Any]:
+    """The systems that put contacts in order and solve them, or both options of them."""
+    solve = world_solver(world, body, Contact, Joint)
+    options = {
+        "worlds": lambda: [arrange_system(world, body, Contact, Joint, False), solve],
+        "colours": lambda: [
+            arrange_system(world, body, Contact, Joint, True),
+            *coloured_systems(world, body, Contact, Joint),
+            solve,
+        ],
+    }
+    if mapping != "auto":
+        return options[mapping]()
+    return [wl.Alternatives("solver", {name: make() for name, make in options.items()}, _mapping_for)]
+
+
+def _mapping_for(cuda: bool, num_worlds: int) -> str:
+    return "colours" if cuda and num_worlds >= COLOURS_FROM else "worlds"

@@ -30,6 +30,12 @@ def softness(frequency: float, damping: float, h: float):
 
 
 @wl.function
+def sum_of(impulses: wl.vec4) -> float:
+    """The sum of the impulses of four points."""
+    return impulses[0] + impulses[1] + impulses[2] + impulses[3]
+
+
+@wl.function
 def tangent(normal: wl.vec3) -> wl.vec3:
     """A unit vector normal to ``normal``, the same for the same bits."""
     if abs(normal.z) < 0.7:
@@ -262,3 +268,12 @@ def bounce(peak: float, approach: float, bounce_speed: float) -> float:
     if peak > 0.0 and approach < -bounce_speed:
         return 1.0
     return 0.0
+
+
+@wl.function
+def bounce_aims(peaks: wl.vec4, approach: wl.vec4, restitution: float, bounce_speed: float):
+    """What the points of a contact aim for in the restitution pass: (target velocities, stiffness, relief)."""
+    stiffness = wl.vec4()
+    for i in wl.unroll(4):
+        stiffness[i] = bounce(peaks[i], approach[i], bounce_speed)
+    return approach * -restitution, stiffness, wl.vec4()

@@ -1,0 +1,54 @@
+"""Functions that take one body through a substep; systems over worlds or bodies call them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import worldloom as wl
+from worldloom.physics.bodies import DYNAMIC
+from worldloom.physics.motion import integrate_rotation, turned
+
+
+@dataclass(frozen=True)
+class BodyFunctions:
+    """Functions of a world and a body.
+
+    Attributes:
+        push: Adds the velocity of a substep by gravity, force and torque; a body that sleeps stands still.
+        move: Moves it by its velocity and spin for a substep.
+        release: Forgets the forces of this step.
+    """
+
+    push: Any
+    move: Any
+    release: Any
+
+
+def body_functions(World: type, Body: type) -> BodyFunctions:
+    """The functions for the classes of a world; ``h`` is the length of a substep, s."""
+
+    @wl.function
+    def push_body(world: World, body: Body, h: float):
+        if body.motion == DYNAMIC and not body.awake:
+            body.velocity = wl.vec3(0.0, 0.0, 0.0)
+            body.spin = wl.vec3(0.0, 0.0, 0.0)
+        elif body.motion == DYNAMIC:
+            body.velocity += (world.gravity + body.force * body.inverse_mass) * h
+            body.spin += body.world_inverse_inertia * body.torque * h
+
+    @wl.function
+    def move_body(world: World, body: Body, h: float):
+        if body.awake:
+            body.position += body.velocity * h
+            if body.motion == DYNAMIC:
+                body.rotation, body.spin, body.world_inverse_inertia = integrate_rotation(
+                    body.rotation, body.spin, body.inertia, body.inverse_inertia, h
+                )
+            else:
+                body.rotation = turned(body.rotation, body.spin, h)
+
+    @wl.function
+    def release_body(world: World, body: Body):
+        body.force = wl.vec3(0.0, 0.0, 0.0)
+        body.torque = wl.vec3(0.0, 0.0, 0.0)
+
+    return BodyFunctions(push_body, move_body, release_body)

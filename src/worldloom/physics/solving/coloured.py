@@ -1,0 +1,159 @@
+"""Substeps by kernels over contacts of one colour and over bodies, for thousands of worlds on a GPU.
+
+All worlds go through a stage together: contacts of the first colour in any world, then those of the second, and so on.
+Each contact has a thread, and contacts of a colour have no dynamic body in common, so the order of operations on a
+body, and with it every bit, is that of the solver over worlds (:mod:`worldloom.physics.substeps`). Contacts of later
+colours than the first COLOURS follow in a thread per world: few worlds have them.
+
+The number of kernels is fixed. Worlds with other settings, and worlds without gravity, which check the work of their
+contacts, are left to the solver over worlds.
+"""
+
+from typing import Any
+
+import worldloom as wl
+from worldloom.physics.joints.systems import joint_function
+from worldloom.physics.solving.body_motion import body_functions
+from worldloom.physics.solving.contact_systems import contact_functions
+from worldloom.physics.solving.solver import (
+    RESTITUTION,
+    WARM_START,
+    WITH_BIAS,
+    WITHOUT_BIAS,
+    bounce_aims,
+    contact_aims,
+    softness,
+    sum_of,
+)
+
+COLOURS = 5  # with a kernel for each of their passes
+SUBSTEPS = 4  # of the worlds that are solved by colour, with one sweep in each half
+SWEEPS = 1
+
+
+@wl.function
+def contact_softness(dt: float, frequency: float, damping: float):
+    """The soft constraint of a substep: (h in s, velocity per penetration 1/s, factors of mass and impulse)."""
+    h = dt / float(SUBSTEPS)
+    rate, mass, relief = softness(min(frequency, 0.25 / h), damping, h)
+    return h, rate, mass, relief
+
+
+def marking_function(World: type, Contact: type, by_colour: bool) -> Any:
+    """The function that decides whether a world is solved by colour, and marks its contacts for it.
+
+    ``contact.batch`` is the colour of contacts with a kernel, -1 of others. The system that colours contacts calls it.
+    Without ``by_colour`` no world is.
+    """
+
+    @wl.function
+    def mark_contacts(world: World):
+        weightless = wl.length_sq(world.gravity) == 0.0
+        world.by_colour = world.substeps == SUBSTEPS and world.sweeps == SWEEPS and not weightless
+        for contact in world.all(Contact):
+            contact.batch = contact.colour if world.by_colour and contact.colour < COLOURS else -1
+
+    @wl.function
+    def mark_none(world: World):
+        world.by_colour = False
+
+    return mark_contacts if by_colour else mark_none
+
+
+def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:
+    """The systems of all substeps, in order."""
+    contacts, bodies = contact_functions(World, Body, Contact), body_functions(World, Body)
+    place_contact, rate_contact, warm_contact = contacts.place, contacts.rate, contacts.warm
+    solve_contact, note_impulses = contacts.solve, contacts.note
+    push_body, move_body, release_body = bodies.push, bodies.move, bodies.release
+    solve_joint = joint_function(World, Body, Joint)
+
+    @wl.function
+    def begin(world: World, contact: Contact):
+        """The first warm start of a step."""
+        place_contact(world, contact)
+        rate_contact(world, contact)
+        warm_contact(world, contact)
+
+    @wl.function
+    def relax(world: World, contact: Contact):
+        """A pass without bias, after bodies have moved."""
+        h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
+        place_contact(world, contact)
+        targets, stiffness, reliefs = contact_aims(
+            contact.gaps, contact.num_points, False, 1.0 / h, rate, world.max_push, mass, relief
+        )
+        solve_contact(world, contact, targets, stiffness, reliefs)
+        note_impulses(world, contact)
+
+    @wl.function
+    def press(world: World, contact: Contact):
+        """A pass with bias."""
+        h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
+        targets, stiffness, reliefs = contact_aims(
+            contact.gaps, contact.num_points, True, 1.0 / h, rate, world.max_push, mass, relief
+        )
+        solve_contact(world, contact, targets, stiffness, reliefs)
+
+    @wl.function
+    def bounce(world: World, contact: Contact):
+        """The pass with restitution."""
+        if contact.restitution != 0.0:
+            targets, stiffness, reliefs = bounce_aims(
+                contact.peaks, contact.approach, contact.restitution, world.bounce_speed
+            )
+            before = sum_of(contact.impulses)
+            solve_contact(world, contact, targets, stiffness, reliefs)
+            contact.impulse += sum_of(contact.impulses) - before
+
+    def stage_systems(stage: int, pass_contact: Any) -> list[Any]:
+        """The systems that take all joints and contacts through a stage."""
+
+        @wl.system(separate=True)
+        def solve_joints(world: World):
+            if world.by_colour and world.count(Joint) > 0:
+                h, rate, mass, relief = contact_softness(world.dt, world.joint_frequency, world.joint_damping)
+                for joint in world.all(Joint):
+                    solve_joint(world, joint, stage, h, rate, mass, relief)
+
+        @wl.system(where=("batch", range(COLOURS)), disjoint=True)
+        def solve_colours(contact: Contact, world: World):
+            pass_contact(world, contact)
+
+        @wl.system(separate=True)
+        def solve_rest(world: World):
+            if world.by_colour and world.contact_colours > COLOURS:
+                end = world.at(Contact, world.contact_colours - 1).colour_end
+                for k in range(world.at(Contact, COLOURS - 1).colour_end, end):
+                    contact = world.at(Contact, world.at(Contact, k).order)
+                    pass_contact(world, contact)
+
+        return [solve_joints, solve_colours, solve_rest]
+
+    @wl.system(separate=True)
+    def push_bodies(body: Body, world: World):
+        if world.by_colour:
+            h = world.dt / float(SUBSTEPS)
+            push_body(world, body, h)
+
+    @wl.system(separate=True)
+    def move_bodies(body: Body, world: World):
+        if world.by_colour:
+            h = world.dt / float(SUBSTEPS)
+            move_body(world, body, h)
+
+    @wl.system
+    def release_bodies(body: Body, world: World):
+        if world.by_colour:
+            release_body(world, body)
+
+    begun, warm, biased, relaxed, bounced = (
+        stage_systems(stage, pass_contact)
+        for stage, pass_contact in (
+            (WARM_START, begin), (WARM_START, warm_contact), (WITH_BIAS, press), (WITHOUT_BIAS, relax),
+            (RESTITUTION, bounce),
+        )
+    )  # fmt: skip
+    rest = [*biased, move_bodies, *relaxed]
+    later = [push_bodies, *warm, *rest] * (SUBSTEPS - 1)
+    return [push_bodies, *begun, *rest, *later, *bounced, release_bodies]

@@ -1,0 +1,111 @@
+"""The solver by colour gives the bits of the solver over worlds, where it solves a world and where it leaves it."""
+
+import numpy as np
+import pytest
+
+import worldloom as wl
+from worldloom import physics
+from worldloom.physics.solving.coloured import COLOURS
+
+SMALL = COLOURS + 3  # boxes on a large one, so that it has more contacts than colours with a kernel
+WORLDS = 4
+COLUMNS = {
+    "Block": ("position", "rotation", "velocity", "spin", "awake"),
+    "Contact": ("impulses", "tangents", "peaks", "impulse", "colour"),
+    "Joint": ("linear_impulse", "angular_impulse", "coordinate"),
+}
+
+
+class Shop(physics.World):
+    dropped: wl.Config = 0.05  # m, height of the upper boxes
+
+
+class Block(physics.Body):
+    number: int
+
+
+def shop(mapping: str) -> wl.Definition:
+    """A floor, a large box, SMALL boxes above it, and two bodies with a hinge."""
+    solid = physics.systems(Shop, Block, shapes=(physics.PLANE, physics.BOX), mapping=mapping)
+
+    @wl.system
+    def build(world: Shop):
+        world.spawn(Block, shape=physics.PLANE, motion=physics.STATIC, friction=0.6)
+        world.spawn(
+            Block, shape=physics.BOX, size=wl.vec3(2.0, 2.0, 0.5), position=wl.vec3(0.0, 0.0, 0.5), density=200.0,
+            motion=physics.DYNAMIC, friction=0.6,
+        )  # fmt: skip
+        for i in range(SMALL):
+            angle = 2.0 * 3.14159 * float(i) / float(SMALL)
+            world.spawn(
+                Block, shape=physics.BOX, size=wl.vec3(0.2, 0.3, 0.2), density=100.0, motion=physics.DYNAMIC,
+                position=wl.vec3(1.4 * wl.cos(angle), 1.4 * wl.sin(angle), 1.2 + world.dropped * world.random()),
+                spin=wl.vec3(world.random(-2.0, 2.0), world.random(-2.0, 2.0), 0.0),
+                friction=0.4, restitution=0.5 if i % 2 == 0 else 0.0,
+            )  # fmt: skip
+        base = world.spawn(
+            Block, shape=physics.BOX, size=wl.vec3(0.2, 0.2, 0.2), position=wl.vec3(4.0, 0.0, 0.3), density=300.0,
+            motion=physics.DYNAMIC, friction=0.6,
+        )  # fmt: skip
+        door = world.spawn(
+            Block, shape=physics.BOX, size=wl.vec3(0.1, 0.4, 0.1), position=wl.vec3(4.0, 0.7, 0.6), density=100.0,
+            motion=physics.DYNAMIC, friction=0.6,
+        )  # fmt: skip
+        world.spawn(
+            solid.Joint, a=base, b=door, kind=physics.HINGE, anchor_a=wl.vec3(0.0, 0.25, 0.3),
+            anchor_b=wl.vec3(0.0, -0.45, 0.0), axis=wl.vec3(1.0, 0.0, 0.0),
+        )  # fmt: skip
+
+    return wl.Definition(
+        f"Shop-{mapping}",
+        Shop,
+        {Block: wl.UpTo(SMALL + 4), **solid.entities(pairs=64, contacts=64, joints=2)},
+        reset=(build,),
+        step=tuple(solid.step),
+    )
+
+
+@pytest.fixture(scope="module")
+def simulations() -> dict[str, wl.Simulation]:
+    """Both solvers, after 12 steps, before bodies fall asleep.
+
+    The second world has 3 substeps, the third no gravity, the fourth 2 sweeps.
+    """
+    config = {
+        "substeps": np.array([4, 3, 4, 4], np.int32),
+        "gravity": np.array([[0.0, 0.0, -9.8]] * 2 + [[0.0, 0.0, 0.0], [0.0, 0.0, -9.8]], np.float32),
+        "sweeps": np.array([1, 1, 1, 2], np.int32),
+    }
+    made = {m: wl.Simulation(shop(m), WORLDS, "cpu", seed=4, config=config) for m in ("worlds", "colours")}
+    for simulation in made.values():
+        for _ in range(12):
+            simulation.step()
+    return made
+
+
+def test_both_solvers_give_the_same_bits(simulations: dict[str, wl.Simulation]) -> None:
+    worlds, colours = simulations["worlds"], simulations["colours"]
+    assert not worlds.errors() and not colours.errors()
+    for table, names in COLUMNS.items():
+        for name in names:
+            one, other = (sim[table].rows(name).numpy() for sim in (worlds, colours))
+            assert np.array_equal(one, other), f"{table}.{name}"
+
+
+def test_every_way_was_taken(simulations: dict[str, wl.Simulation]) -> None:
+    """Contacts of colours with and without a kernel, and worlds that are left to the solver over worlds."""
+    colours = simulations["colours"]
+    assert colours.world.by_colour.numpy().tolist() == [True, False, False, False]
+    assert not simulations["worlds"].world.by_colour.numpy().any()
+    assert colours.world.contact_colours.numpy()[0] > COLOURS
+    batches = colours["Contact"].rows("batch").numpy()
+    assert set(range(COLOURS)) <= set(batches.tolist()) and -1 in batches
+
+
+def test_the_interpreter_agrees(simulations: dict[str, wl.Simulation]) -> None:
+    compiled, interpreted = (wl.Simulation(shop("colours"), 1, device, seed=4) for device in ("cpu", "python"))
+    for _ in range(2):
+        compiled.step()
+        interpreted.step()
+    for name in COLUMNS["Block"]:
+        assert np.array_equal(compiled[Block].rows(name).numpy(), interpreted[Block].rows(name).numpy()), name
