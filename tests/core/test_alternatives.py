@@ -150,18 +150,35 @@ def test_explanations_name_the_option() -> None:
     assert sim.explain().alternatives == ("count: coins, as was asked; instead of purse.",)
 
 
+def test_other_numbers_of_entities_keep_the_options() -> None:
+    chosen = PURSE.with_options({"count": "coins"}).with_counts({Coin: 3})
+    assert chosen.options == {"count": "coins"} and chosen.hash == PURSE.with_counts({Coin: 3}).hash != PURSE.hash
+
+
+def test_two_phases_may_have_alternatives() -> None:
+    seen = wl.Alternatives("seen", {"purse": [add_all], "coins": [clear, add_coin]})
+    world = wl.Definition("Seen-test", Purse, {Coin: 7}, reset=(mint,), step=(COUNTED, change), observe=(seen, toss))
+    sims = [
+        wl.Simulation(world, 3, "cpu", seed=1, alternatives={"count": one, "seen": two})
+        for one, two in (("purse", "coins"), ("coins", "purse"))
+    ]
+    for sim in sims:
+        sim.step()
+    assert set(world.alternatives) == {"count", "seen"} and world.observe == (add_all, toss)
+    for one, other in zip(*map(state, sims), strict=True):
+        assert np.array_equal(one, other)
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(wl.InputError, match="has no alternatives 'sum': it has count"):
         wl.Simulation(PURSE, 1, alternatives={"sum": "purse"})
     with pytest.raises(wl.InputError, match="have no option 'notes': give purse, coins"):
         wl.Simulation(PURSE, 1, alternatives={"count": "notes"})
 
-    def world(entries: list, **phases: list) -> wl.Definition:
-        return wl.Definition("Wrong-test", Purse, {Coin: 7}, step=(wl.Alternatives("count", {"a": entries}),), **phases)
+    def world(entries: list) -> wl.Definition:
+        return wl.Definition("Wrong-test", Purse, {Coin: 7}, step=(wl.Alternatives("count", {"a": entries}),))
 
     with pytest.raises(wl.DefinitionError, match="has the system 'toss', which draws random numbers"):
         world([toss]).checked
     with pytest.raises(wl.DefinitionError, match="which is no system"):
         world([lambda sim: None]).checked
-    with pytest.raises(wl.DefinitionError, match="'observe' has alternatives"):
-        world([add_all], observe=(COUNTED,)).checked

@@ -194,3 +194,15 @@ def test_views_are_those_of_a_float64_oracle(sim: wl.Simulation) -> None:
                 wrong_rays += int((np.abs(agents.lidar.numpy()[world, k] - lidar) > 2e-3).sum())
                 rays += 30
     assert compared > 400 and wrong_rays <= rays // 500
+
+
+def test_both_ways_to_scan_give_the_same_bits() -> None:
+    sims = [
+        wl.Simulation("HideSeek-v0", 2, "python", seed=3, alternatives={"lidar": way}) for way in ("bodies", "rays")
+    ]
+    for _ in range(2):
+        for table in ("Hider", "Seeker"):
+            one, other = (sim[table].lidar.numpy() for sim in sims)
+            assert one.any() and np.array_equal(one, other)
+        for sim in sims:
+            sim.step()

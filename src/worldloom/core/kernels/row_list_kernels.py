@@ -68,6 +68,12 @@ def _list_worlds(
 
 
 @wp.kernel(enable_backward=False, module="unique")
+def clear(numbers: Ints):
+    """Set all numbers to 0; a launch, unlike a fill, takes the stream of the others."""
+    numbers[wp.tid()] = 0
+
+
+@wp.kernel(enable_backward=False, module="unique")
 def list_rows(
     num_worlds: wp.int32,
     worlds_per_run: wp.int32,

@@ -12,7 +12,7 @@ Choose = Callable[[bool, int], str]
 
 @dataclass(frozen=True, eq=False)
 class Alternatives:
-    """An entry of ``step`` that stands for one of several lists of entries with the same results.
+    """An entry of a phase that stands for one of several lists of entries with the same results.
 
     Results are the same bits on the CPU, and on a GPU in exact mode. A simulation chooses by what
     :meth:`~worldloom.Simulation.tune` has measured on its GPU, else by ``choose``; ``alternatives={"name": "option"}``
@@ -41,10 +41,10 @@ class Alternatives:
         return self.default if self.choose is None else self.choose(cuda, num_worlds)
 
 
-def expand(step: Sequence[Any], options: Mapping[str, str]) -> tuple[Any, ...]:
-    """``step`` with the entries of ``options`` in the place of alternatives; the first option where none is named."""
+def expand(phase: Sequence[Any], options: Mapping[str, str]) -> tuple[Any, ...]:
+    """A phase with the entries of ``options`` in the place of alternatives; the first option where none is named."""
     expanded: list[Any] = []
-    for entry in step:
+    for entry in phase:
         if isinstance(entry, Alternatives):
             expanded += entry.entries(options.get(entry.name, entry.default))
         else:

@@ -54,8 +54,9 @@ class Definition:
             replays still open.
         cuda_float32: Whether ``wl.float64`` means ``wl.float32`` on CUDA, in components and systems alike.
         narrow: Whether that is the case in this definition; see :meth:`for_cuda`.
-        written: ``step`` as it was written, with its alternatives; empty where it has none.
-        options: The options of the alternatives in ``step``, by name, where they are not the first ones.
+        written: The phases that have alternatives, as they were written, by name.
+        options: The options of the alternatives, by name, where they are not the first ones.
+        origin: The world without these options, whose fingerprint it has.
         render: Draws one world. It takes the simulation and the index of the world, and returns an image, uint8 of
             shape (height, width, 3). It may have a method ``images(simulation, worlds)`` that draws several at once.
     """
@@ -78,14 +79,17 @@ class Definition:
     narrow: bool = field(default=False, compare=False)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
-    written: tuple[PhaseEntry | Alternatives, ...] = field(default=(), compare=False)
+    written: Mapping[str, tuple[PhaseEntry | Alternatives, ...]] = field(default_factory=dict, compare=False)
     options: Mapping[str, str] = field(default_factory=dict, compare=False)
+    origin: Definition | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Store the line of the user's code that creates the definition. Errors name it. Expand alternatives."""
-        if any(isinstance(entry, Alternatives) for entry in self.step):
-            object.__setattr__(self, "written", tuple(self.step))
-            object.__setattr__(self, "step", expand(self.step, {}))
+        for phase in ("reset", "step", "observe"):
+            entries = getattr(self, phase)
+            if isinstance(entries, (list, tuple)) and any(isinstance(entry, Alternatives) for entry in entries):
+                object.__setattr__(self, "written", {**self.written, phase: tuple(entries)})
+                object.__setattr__(self, phase, expand(entries, {}))
         if not self.file:
             frame = user_frame()
             object.__setattr__(self, "file", frame.f_code.co_filename)
@@ -107,7 +111,7 @@ class Definition:
 
         Saved states are restored only where it is equal.
         """
-        return fingerprint(self)
+        return fingerprint(self) if self.origin is None else self.origin.hash
 
     def accepts_hash(self, hash: str) -> bool:
         """Whether saved states with this fingerprint belong to this world."""
@@ -257,15 +261,17 @@ class Definition:
 
     @property
     def alternatives(self) -> dict[str, Alternatives]:
-        """The alternatives of ``step``, by name."""
-        return {entry.name: entry for entry in self.written if isinstance(entry, Alternatives)}
+        """The alternatives of all phases, by name."""
+        entries = (entry for phase in self.written.values() for entry in phase)
+        return {entry.name: entry for entry in entries if isinstance(entry, Alternatives)}
 
     def with_options(self, options: Mapping[str, str]) -> Definition:
         """The world with these options of its alternatives. Its saved states are those of the world."""
         if not self.written:
             return self
-        chosen = replace(self.checked, step=expand(self.written, options), options=dict(options))
-        chosen.__dict__.update(hash=self.hash, checked=chosen)
+        phases: dict[str, Any] = {name: expand(entries, options) for name, entries in self.written.items()}
+        chosen = replace(self.checked, **phases, options=dict(options), origin=self.origin or self)
+        chosen.__dict__["checked"] = chosen
         return chosen
 
     def for_cuda(self) -> Definition:
@@ -285,6 +291,8 @@ class Definition:
             raise InputError(
                 f"counts is a mapping from kinds of entity to their numbers, such as {{'Ball': 2}}, not {counts!r}"
             )
+        if self.origin is not None:
+            return self.origin.with_counts(counts).with_options(self.options)
         kinds = {k.__name__: k for k in self.entities}
         entities = dict(self.entities)
         for key, count in counts.items():

@@ -15,9 +15,9 @@ from worldloom.core.model.fields import Role
 from worldloom.core.model.launch import Launch, label_of
 from worldloom.core.model.pairs import MAX_PAIRS, Pair
 from worldloom.core.model.population import SPAWN_INDEX_BITS, SYSTEM_BITS, UpTo, is_event
-from worldloom.core.registry.alternatives import Alternatives
 
 if TYPE_CHECKING:
+    from worldloom.core.registry.alternatives import Alternatives
     from worldloom.core.registry.definition import Definition
 
 _WRITABLE_ENGINE_FIELDS = ("terminated", "truncated", "broken", *AGENT_FIELDS)
@@ -94,11 +94,8 @@ def validate_types(definition: Definition) -> None:
             "'entities' does not say how many there are of each kind", "write for example entities={Ball: 2}"
         )
     for name in ("reset", "step", "observe"):
-        entries = getattr(definition, name)
-        if not isinstance(entries, (list, tuple)):
+        if not isinstance(getattr(definition, name), (list, tuple)):
             raise definition.error(f"'{name}' is not a list of systems", f"write {name}=[...], even for one system")
-        if name != "step" and any(isinstance(entry, Alternatives) for entry in entries):
-            raise definition.error(f"'{name}' has alternatives", "only 'step' can have them: name one of the options")
     if not isinstance(definition.limits, Mapping):
         raise definition.error(
             "'limits' does not say which values configurations may have",

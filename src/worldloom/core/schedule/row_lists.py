@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import warp as wp
 
 from worldloom.core.kernels.population_kernels import WARP_SIZE
-from worldloom.core.kernels.row_list_kernels import MAX_VALUES, WORLDS_PER_WARP, list_rows
+from worldloom.core.kernels.row_list_kernels import MAX_VALUES, WORLDS_PER_WARP, clear, list_rows
 from worldloom.core.model.columns import WORLD, ColumnKey, RowCounts
 from worldloom.core.model.launch import Launch, LaunchNode
 from worldloom.core.model.row_list import ROWS, SIZES, VALUES, RowList
@@ -39,8 +39,7 @@ class RowListNode(LaunchNode):
         values = tables[self.rows.table][self.rows.component].array
         counts = values if self.rows.fixed else tables[WORLD][f"{self.rows.table}__count"].array
         sizes = listed[SIZES].array
-        with wp.ScopedStream(stream) if stream is not None else wp.ScopedDevice(device):
-            sizes.zero_()
+        wp.launch(clear, dim=len(self.rows.values), outputs=[sizes], device=device, stream=stream, record_tape=False)
         per_run, threads = (WORLDS_PER_WARP, WARP_SIZE) if device.is_cuda else (num_worlds, 1)
         wp.launch(
             list_rows,

@@ -301,7 +301,7 @@ def _ordinals(definition: Definition) -> dict[tuple[str, int, str], int]:
     It depends neither on the autoreset mode nor on the options of alternatives, whose systems need no numbers: those of
     the first option count.
     """
-    phases = {"reset": definition.reset, "step": definition.written or definition.step, "observe": definition.observe}
+    phases = {"reset": definition.reset, "step": definition.step, "observe": definition.observe, **definition.written}
     ordinals: dict[tuple[str, int, str], int] = {}
     number = 0
     for phase, written in phases.items():

@@ -20,7 +20,7 @@ from worldloom.envs.hideseek.observations import describe, locate
 from worldloom.envs.hideseek.placement import enter_agents, place_bodies
 from worldloom.envs.hideseek.rendering import draw
 from worldloom.envs.hideseek.rules import average_friction, begin, keep_statistics, pay, stop_agents
-from worldloom.envs.hideseek.sight import look, scan
+from worldloom.envs.hideseek.sight import LIDAR, look
 from worldloom.envs.hideseek.walls import build_walls, raise_walls
 
 EPISODE_LENGTH = 240
@@ -59,7 +59,7 @@ HIDE_SEEK = wl.register(
         pay,
         keep_statistics,
     ],
-    observe=[describe, locate, scan],
+    observe=[describe, locate, LIDAR],
     max_steps=EPISODE_LENGTH,
     render=draw,
     limits=LIMITS,

@@ -12,7 +12,7 @@ from worldloom.envs.hideseek.rays import (
     ray_wedge,
     wedge_middle,
 )
-from worldloom.physics.queries.slabs import MISS, reciprocals
+from worldloom.physics.queries.slabs import MISS, reciprocal, reciprocals, rectangle_interval
 
 FORWARD = wl.vec3(0.0, 1.0, 0.0)
 RAMPS_FROM = OTHERS + MAX_BOXES
@@ -102,11 +102,50 @@ def look(agent: Agent, world: Arena):
             world.spotted |= True
 
 
-@wl.system(threads=32)
-def scan(agent: Agent, world: Arena):
-    """The lidar: 30 horizontal rays, counter-clockwise from the front.
+@wl.function
+def body_frame(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int):
+    """A body at ``offset`` from the start of rays: (start in its frame, its axes of the world's x and y)."""
+    axes = wl.quat_to_matrix(rotation)
+    start = -(wl.transpose(axes) * offset)
+    if shape == physics.WEDGE:
+        start -= wedge_middle(size)
+    return start, wl.vec3(axes[0, 0], axes[0, 1], axes[0, 2]), wl.vec3(axes[1, 0], axes[1, 1], axes[1, 2])
 
-    All rays pass one body after the other: a body's frame is computed once, and the CPU computes rays as a vector.
+
+@wl.system(threads=32)
+def scan_by_ray(agent: Agent, world: Arena):
+    """The lidar: 30 horizontal rays, counter-clockwise from the front. A thread of a GPU takes one past all bodies."""
+    row = world.first_agent + agent.number
+    own = world.at(Solid, row)
+    origin = own.position
+    forward = wl.quat_rotate(own.rotation, FORWARD)
+    walls = world.num_walls if origin.z < WALL_HEIGHT else 0
+    for ray in wl.share(RAYS):
+        x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
+        inverse_x, inverse_y = reciprocal(x), reciprocal(y)
+        nearest = MISS
+        for k in range(walls):
+            wall = world.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
+            entry, leave = rectangle_interval(inverse_x, inverse_y, wall)
+            nearest = min(nearest, entry if entry <= leave else MISS)
+        for k in range(world.first_agent + world.num_agents):
+            body = world.at(Solid, k)
+            offset = body.position - origin
+            if k == row or abs(offset.z) >= body.radius:
+                continue
+            start, along_x, along_y = body_frame(offset, body.rotation, body.size, body.shape)
+            way = along_x * x + along_y * y
+            if body.shape == physics.WEDGE:
+                nearest = min(nearest, ray_wedge(start, way, body.size))
+            else:
+                nearest = min(nearest, ray_box(start, way, body.size))
+        agent.lidar[ray] = nearest if nearest <= world.lidar_range else 0.0
+
+
+@wl.system(threads=32)
+def scan_by_body(agent: Agent, world: Arena):
+    """The lidar, with all rays past one body after the other: a CPU computes the frame of a body once for all rays,
+    and these as a vector.
     """
     row = world.first_agent + agent.number
     own = world.at(Solid, row)
@@ -126,11 +165,8 @@ def scan(agent: Agent, world: Arena):
         if k == row or abs(offset.z) >= body.radius:
             continue
         size = body.size
-        axes = wl.quat_to_matrix(body.rotation)
-        start = -(wl.transpose(axes) * offset)
-        along_x, along_y = wl.vec3(axes[0, 0], axes[0, 1], axes[0, 2]), wl.vec3(axes[1, 0], axes[1, 1], axes[1, 2])
+        start, along_x, along_y = body_frame(offset, body.rotation, size, body.shape)
         if body.shape == physics.WEDGE:
-            start -= wedge_middle(size)
             for ray in wl.share(RAYS):
                 x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
                 agent.lidar[ray] = min(agent.lidar[ray], ray_wedge(start, along_x * x + along_y * y, size))
@@ -141,3 +177,10 @@ def scan(agent: Agent, world: Arena):
     for ray in wl.share(RAYS):
         if agent.lidar[ray] > world.lidar_range:
             agent.lidar[ray] = 0.0
+
+
+def _fastest_lidar(cuda: bool, num_worlds: int) -> str:
+    return "rays" if cuda else "bodies"
+
+
+LIDAR = wl.Alternatives("lidar", {"bodies": [scan_by_body], "rays": [scan_by_ray]}, _fastest_lidar)
