@@ -53,6 +53,12 @@ def test_files_of_the_table_exist():
     assert [path for path in paths if not (SOURCE / path).is_file()] == []
 
 
+def test_folders_have_at_most_20_files():
+    folders = {file.parent for file in SOURCE.rglob("*.py")}
+    sizes = {str(folder.relative_to(SOURCE)): sum(path.is_file() for path in folder.iterdir()) for folder in folders}
+    assert {folder: size for folder, size in sizes.items() if size > 20} == {}
+
+
 def test_the_picture_shows_every_package():
     picture = PAGE[PAGE.index("```mermaid") : PAGE.index("## A system")]
     for folder in (SOURCE, SOURCE / "core"):

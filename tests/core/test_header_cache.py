@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import warp as wp
 
-from worldloom.core.base import cpu_flags, header_cache
+from worldloom.core.base import cpu_flags
+from worldloom.core.base.caches import header_cache
 from worldloom.core.base.warp_private import build
 
 NAME = "builtin_bd1_o2.pch"

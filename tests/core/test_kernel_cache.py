@@ -15,7 +15,7 @@ import warp as wp
 from thorough import covering
 
 import worldloom as wl
-from worldloom.core.base import kernel_cache
+from worldloom.core.base.caches import kernel_cache
 
 
 class Coin(wl.Entity):

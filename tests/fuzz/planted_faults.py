@@ -16,7 +16,7 @@ from typing import Any
 import warp as wp
 
 from worldloom.core.frontend import nodes
-from worldloom.core.frontend.expressions import Expressions
+from worldloom.core.frontend.expressions.expressions import Expressions
 from worldloom.core.frontend.statements import Statements
 from worldloom.core.frontend.targets.kernel_target import KernelTarget
 from worldloom.testing.campaign import fuzz_world, scratch

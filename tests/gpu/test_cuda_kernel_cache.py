@@ -6,7 +6,7 @@ import torch
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.base import kernel_cache
+from worldloom.core.base.caches import kernel_cache
 from worldloom.core.codegen.program import _CACHE
 
 

@@ -17,7 +17,8 @@ import warp as wp
 
 from worldloom.cli.parsing.numbers import integers
 from worldloom.cli.plain_warnings import plain_warnings
-from worldloom.core.base import header_cache, interrupt
+from worldloom.core.base import interrupt
+from worldloom.core.base.caches import header_cache
 from worldloom.core.base.capture import gc_disabled
 from worldloom.core.base.errors import WorldloomError
 from worldloom.learn.runs.compile_ahead import FIRST, compile_ahead

@@ -8,7 +8,8 @@ import tempfile
 
 import warp as wp
 
-from worldloom.core.base import cpu_flags, kernel_cache
+from worldloom.core.base import cpu_flags
+from worldloom.core.base.caches import kernel_cache
 
 _EXPECTED = b"Could not find or load the NVIDIA CUDA driver"
 

@@ -10,7 +10,7 @@ import warp as wp
 
 from worldloom.core.arithmetic.functions import FUNCTIONS
 from worldloom.core.frontend import nodes
-from worldloom.core.frontend.expressions import Expressions
+from worldloom.core.frontend.expressions.expressions import Expressions
 from worldloom.core.frontend.names import MISSING
 from worldloom.core.frontend.race_checks import (
     REFERENCE_RACE,

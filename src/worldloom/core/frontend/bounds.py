@@ -11,7 +11,7 @@ import warp as wp
 from worldloom.core.arithmetic.functions import MathFunction
 
 if TYPE_CHECKING:
-    from worldloom.core.frontend.conversions import Conversions
+    from worldloom.core.frontend.expressions.conversions import Conversions
 
 Bounds = tuple[int, int]
 """The smallest and the largest value of an integer expression."""

@@ -23,7 +23,7 @@ from worldloom.core.model.dtypes import FLOATS, is_composite
 from worldloom.core.model.fields import Field
 
 if TYPE_CHECKING:
-    from worldloom.core.frontend.conversions import Conversions
+    from worldloom.core.frontend.expressions.conversions import Conversions
     from worldloom.core.frontend.statements import Statements
 
 MAX_SERIAL_STORES = 56

@@ -14,7 +14,7 @@ from worldloom.core.frontend.values import ArrayType, TupleType, Value
 from worldloom.core.model.dtypes import is_composite, shape_of
 
 if TYPE_CHECKING:
-    from worldloom.core.frontend.expressions import Expressions
+    from worldloom.core.frontend.expressions.expressions import Expressions
 
 
 def _abs(flow: Expressions, node: ast.Call) -> Value:

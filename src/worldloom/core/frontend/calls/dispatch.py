@@ -17,7 +17,7 @@ from worldloom.core.frontend.values import Value, WorldType, is_scalar
 from worldloom.core.model.entity import Components, Entity
 
 if TYPE_CHECKING:
-    from worldloom.core.frontend.expressions import Expressions
+    from worldloom.core.frontend.expressions.expressions import Expressions
 
 
 _AGGREGATES: tuple[Any, ...] = (sum, any, all, sorted, map, filter, zip, enumerate, reversed, list, tuple, set, dict)

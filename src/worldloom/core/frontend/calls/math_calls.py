@@ -13,7 +13,7 @@ from worldloom.core.frontend.values import INTEGERS, Value, describe, is_scalar,
 from worldloom.core.model.dtypes import FLOATS, is_composite, scalar_of, shape_of
 
 if TYPE_CHECKING:
-    from worldloom.core.frontend.expressions import Expressions
+    from worldloom.core.frontend.expressions.expressions import Expressions
 
 
 _RENAMED: dict[str, str] = {"fabs": "abs"}

@@ -15,7 +15,7 @@ from worldloom.core.frontend.neighbours import QUERIES
 from worldloom.core.frontend.values import RefType, RowType, Value, WorldType, describe
 
 if TYPE_CHECKING:
-    from worldloom.core.frontend.expressions import Expressions
+    from worldloom.core.frontend.expressions.expressions import Expressions
 
 
 END_METHODS = ("terminate", "truncate")

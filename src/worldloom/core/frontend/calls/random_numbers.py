@@ -12,7 +12,7 @@ from worldloom.core.frontend.values import ArrayType, Value
 from worldloom.core.model.dtypes import is_composite, scalar_of, shape_of
 
 if TYPE_CHECKING:
-    from worldloom.core.frontend.expressions import Expressions
+    from worldloom.core.frontend.expressions.expressions import Expressions
 
 
 def draw(flow: Expressions, used: int = 1) -> ast.expr:

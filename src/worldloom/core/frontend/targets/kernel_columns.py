@@ -16,7 +16,7 @@ from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.spaces import Discrete, MultiDiscrete
 
 if TYPE_CHECKING:
-    from worldloom.core.frontend.expressions import Expressions
+    from worldloom.core.frontend.expressions.expressions import Expressions
 
 
 class KernelColumns(KernelArithmetic):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import warp as wp
 
-from worldloom.core.frontend.conversions import Conversions
+from worldloom.core.frontend.expressions.conversions import Conversions
 from worldloom.core.frontend.names import MISSING
 from worldloom.core.frontend.values import ArrayType, RefType, RowType, Value, WorldType
 from worldloom.core.model.entity import AGENT_FIELDS, ENGINE_FIELDS, Components, Entity, Has

@@ -27,7 +27,7 @@ from typing import Any
 
 import warp as wp
 
-from worldloom.core.base import header_cache
+from worldloom.core.base.caches import header_cache
 from worldloom.core.base.errors import CompileError
 from worldloom.core.base.paths import printable_path
 from worldloom.core.base.warp_private import Module, build, meta_file_name, output_file_name

@@ -11,7 +11,7 @@ import warp as wp
 from worldloom.core.arithmetic.functions import NoOverloadError, result_type
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.bounds import bounds_of
-from worldloom.core.frontend.row_access import RowAccess
+from worldloom.core.frontend.expressions.row_access import RowAccess
 from worldloom.core.frontend.values import (
     INTEGERS,
     UNSIGNED_INTEGERS,

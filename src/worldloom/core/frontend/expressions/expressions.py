@@ -12,8 +12,8 @@ import warp as wp
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.bounds import bounds_of
 from worldloom.core.frontend.calls.dispatch import translate_call
+from worldloom.core.frontend.expressions.operators import Operators
 from worldloom.core.frontend.names import MISSING
-from worldloom.core.frontend.operators import Operators
 from worldloom.core.frontend.values import (
     INTEGERS,
     ArrayType,
