@@ -54,16 +54,18 @@ def inherited_impulses(
     return impulses, tangents
 
 
-def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
-    """Systems over pairs and contacts, in order."""
+def contact_function(World: type, Body: type, Contact: type) -> Any:
+    """The function of the world that spawns the contact of two bodies from their manifold.
 
-    @wl.system(where=("touches", 1))
-    def touch(pair: Pair, world: World):
-        """A contact for every pair with points; it starts with the impulses of its predecessor."""
-        a = world.at(Body, pair.a)
-        b = world.at(Body, pair.b)
+    The contact starts with the impulses of its predecessor, the contact in row ``previous``, which it removes; -1 where
+    there is none.
+    """
+
+    @wl.function
+    def spawn_contact(
+        world: World, a: Body, b: Body, normal: wl.vec3, points: Points, separations: wl.vec4, count: int, previous: int
+    ):
         offset = b.position - a.position
-        normal, points, separations, count = pair.normal, pair.points, pair.separations, pair.num_points
         a_radius = core_radius(a.shape, a.size)
         b_radius = core_radius(b.shape, b.size)
         origin = wl.vec3(0.0, 0.0, 0.0)
@@ -74,21 +76,20 @@ def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
         impulses = wl.vec4()
         tangents = Tangents()
         last_impulse = 0.0
-        for old in world.all(Contact):
-            if old.b == b.ref:  # noqa: SIM102 - the other components are loaded only where it holds
-                if old.a == a.ref and old.born < world.step:
-                    impulses, tangents = inherited_impulses(
-                        a_anchors, b_anchors, count, old.a_anchors, old.b_anchors, old.num_points,
-                        old.impulses, old.tangents, world.match_distance,
-                    )  # fmt: skip
-                    last_impulse = old.impulse
-                    old.despawn()
+        if previous >= 0:
+            old = world.at(Contact, previous)
+            impulses, tangents = inherited_impulses(
+                a_anchors, b_anchors, count, old.a_anchors, old.b_anchors, old.num_points,
+                old.impulses, old.tangents, world.match_distance,
+            )  # fmt: skip
+            last_impulse = old.impulse
+            old.despawn()
         world.spawn(
             Contact,
             a=a.ref,
             b=b.ref,
-            a_id=pair.a,
-            b_id=pair.b,
+            a_id=a.id,
+            b_id=b.id,
             born=world.step,
             normal=normal,
             tangent=tangent(normal),
@@ -105,6 +106,25 @@ def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
             tangents=tangents,
             last_impulse=last_impulse,
         )
+
+    return spawn_contact
+
+
+def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
+    """Systems over pairs and contacts, in order."""
+    spawn_contact = contact_function(World, Body, Contact)
+
+    @wl.system(where=("touches", 1))
+    def touch(pair: Pair, world: World):
+        """A contact for every pair with points."""
+        a = world.at(Body, pair.a)
+        b = world.at(Body, pair.b)
+        previous = -1
+        for old in world.all(Contact):
+            if old.b == b.ref:  # noqa: SIM102 - the other components are loaded only where it holds
+                if old.a == a.ref and old.born < world.step:
+                    previous = old.id
+        spawn_contact(world, a, b, pair.normal, pair.points, pair.separations, pair.num_points, previous)
 
     @wl.system
     def retire(contact: Contact, world: World):

@@ -38,7 +38,6 @@ class FoundPair(wl.Event):
 class SplitState(wl.Components):
     """What a contact of a world of many bodies has in addition."""
 
-    finder: int  # row of the body that found the pair
     a_shares: float  # contacts of A, each of which gets an equal share of its mass; 0 where it is asleep
     b_shares: float
     push: wl.vec3  # N s, impulse on B of this pass

@@ -4,14 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import DYNAMIC, Tangents
-from worldloom.physics.geometry.clipping import points_of
+from worldloom.physics.bodies import DYNAMIC
 from worldloom.physics.many_bodies.components import MAX_LINKS, FoundPair
+from worldloom.physics.many_bodies.pairs import finder_row
 from worldloom.physics.pair_manifolds import manifold_function
-from worldloom.physics.shapes import core_radius
-from worldloom.physics.solving.contact_passes import normal_speeds
-from worldloom.physics.solving.solver import tangent
-from worldloom.physics.touching import core_anchors, inherited_impulses
+from worldloom.physics.touching import contact_function
 
 NONE = 1 << 30  # above the row of any contact
 
@@ -19,12 +16,12 @@ NONE = 1 << 30  # above the row of any contact
 def contact_systems(World: type, Body: type, Contact: type, shapes: Iterable[int]) -> list[Any]:
     """Systems over pairs, contacts and bodies, in order."""
     touching_points = manifold_function(World, Body, shapes)
+    spawn_contact = contact_function(World, Body, Contact)
 
     @wl.system
     def find_contacts(pair: FoundPair, world: World):
         a = world.at(Body, pair.a)
         b = world.at(Body, pair.b)
-        offset = b.position - a.position
         a_spin = a.spin + a.world_inverse_inertia * a.torque * world.dt
         b_spin = b.spin + b.world_inverse_inertia * b.torque * world.dt
         turning = wl.length(a_spin) * a.radius + wl.length(b_spin) * b.radius
@@ -33,51 +30,14 @@ def contact_systems(World: type, Body: type, Contact: type, shapes: Iterable[int
         margin = world.margin + world.dt * (wl.length(velocity) + turning)
         normal, points, separations, count = touching_points(world, a, b, margin)
         if count > 0:
-            a_radius = core_radius(a.shape, a.size)
-            b_radius = core_radius(b.shape, b.size)
-            origin = wl.vec3(0.0, 0.0, 0.0)
-            a_anchors = core_anchors(points, separations, origin, a.rotation, -normal, a_radius)
-            b_anchors = core_anchors(points, separations, offset, b.rotation, normal, b_radius)
-            arms = points - points_of(offset, offset, offset, offset)
-            approach = normal_speeds(b.velocity - a.velocity, a.spin, b.spin, offset, arms, normal)
-            impulses = wl.vec4()
-            tangents = Tangents()
-            last_impulse = 0.0
+            previous = -1
             finder = world.at(Body, pair.finder)
             last = min(finder.first_contact + finder.num_contacts, world.count(Contact))
             for row in range(finder.first_contact, last):
                 old = world.at(Contact, row)
                 if old.b == b.ref and old.a == a.ref:
-                    impulses, tangents = inherited_impulses(
-                        a_anchors, b_anchors, count, old.a_anchors, old.b_anchors, old.num_points,
-                        old.impulses, old.tangents, world.match_distance,
-                    )  # fmt: skip
-                    last_impulse = old.impulse
-                    old.despawn()
-            world.spawn(
-                Contact,
-                a=a.ref,
-                b=b.ref,
-                a_id=pair.a,
-                b_id=pair.b,
-                finder=pair.finder,
-                born=world.step,
-                normal=normal,
-                tangent=tangent(normal),
-                num_points=count,
-                a_radius=a_radius,
-                b_radius=b_radius,
-                a_anchors=a_anchors,
-                b_anchors=b_anchors,
-                separations=separations,
-                approach=approach,
-                friction=wl.sqrt(a.friction * b.friction),
-                restitution=max(a.restitution, b.restitution),
-                impulses=impulses,
-                tangents=tangents,
-                last_impulse=last_impulse,
-                solved=True,
-            )
+                    previous = row
+            spawn_contact(world, a, b, normal, points, separations, count, previous)
 
     @wl.system
     def remove_old(contact: Contact, world: World):
@@ -91,7 +51,10 @@ def contact_systems(World: type, Body: type, Contact: type, shapes: Iterable[int
 
     @wl.system
     def count_contacts(contact: Contact, world: World):
-        finder = world.at(Body, contact.finder)
+        a = world.at(Body, contact.a_id)
+        b = world.at(Body, contact.b_id)
+        row = finder_row(contact.a_id, a.large, contact.b_id, b.large)
+        finder = world.at(Body, row)
         finder.first_contact = min(finder.first_contact, contact.id)
         finder.num_contacts += 1
 

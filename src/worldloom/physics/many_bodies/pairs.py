@@ -35,6 +35,14 @@ def may_touch(
     return boxes_overlap(a_lower, a_upper, b_lower, b_upper)
 
 
+@wl.function
+def finder_row(a: int, a_large: bool, b: int, b_large: bool) -> int:
+    """The row of the body that finds the pair of the bodies in rows ``a`` and ``b``."""
+    if a_large != b_large:
+        return b if a_large else a
+    return min(a, b)
+
+
 def pair_systems(World: type, Body: type) -> list[Any]:
     """Systems over bodies, in order."""
 
