@@ -5,6 +5,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
+from worldloom.physics.broad_phase import margin_function
 from worldloom.physics.many_bodies.components import MAX_LINKS, FoundPair
 from worldloom.physics.many_bodies.pairs import finder_row
 from worldloom.physics.pair_manifolds import manifold_function
@@ -15,6 +16,7 @@ NONE = 1 << 30  # above the row of any contact
 
 def contact_systems(World: type, Body: type, Contact: type, shapes: Iterable[int]) -> list[Any]:
     """Systems over pairs, contacts and bodies, in order."""
+    touching_margin = margin_function(World, Body)
     touching_points = manifold_function(World, Body, shapes)
     spawn_contact = contact_function(World, Body, Contact)
 
@@ -22,12 +24,7 @@ def contact_systems(World: type, Body: type, Contact: type, shapes: Iterable[int
     def find_contacts(pair: FoundPair, world: World):
         a = world.at(Body, pair.a)
         b = world.at(Body, pair.b)
-        a_spin = a.spin + a.world_inverse_inertia * a.torque * world.dt
-        b_spin = b.spin + b.world_inverse_inertia * b.torque * world.dt
-        turning = wl.length(a_spin) * a.radius + wl.length(b_spin) * b.radius
-        velocity = b.velocity + b.force * (b.inverse_mass * world.dt) - a.velocity
-        velocity -= a.force * (a.inverse_mass * world.dt)
-        margin = world.margin + world.dt * (wl.length(velocity) + turning)
+        margin = touching_margin(world, a, b)
         normal, points, separations, count = touching_points(world, a, b, margin)
         if count > 0:
             previous = -1
