@@ -39,6 +39,15 @@ def closest_on_segments(p: wl.vec3, q: wl.vec3, a: wl.vec3, b: wl.vec3):
 
 
 @wl.function
+def nearer_points(on_a: wl.vec3, on_b: wl.vec3, best_a: wl.vec3, best_b: wl.vec3, best: float):
+    """The nearer of two pairs of points, and its squared distance; ``best`` is that of ``best_a`` and ``best_b``."""
+    distance_sq = wl.length_sq(on_b - on_a)
+    if distance_sq < best:
+        return on_a, on_b, distance_sq
+    return best_a, best_b, best
+
+
+@wl.function
 def inside_face(vertices: Vertices, face: int, normal: wl.vec3, point: wl.vec3) -> bool:
     """Whether the projection of a point lies within a face."""
     size = face_size(face)
@@ -99,16 +108,10 @@ def closest_of_polytopes(a: Vertices, a_faces: Faces, a_count: int, b: Vertices,
             start = face_vertex(a, a_faces[f], i)
             end = face_vertex(a, a_faces[f], (i + 1) % size)
             on_a, on_b = closest_on_polytope(start, end, b, b_faces, b_count)
-            if wl.length_sq(on_b - on_a) < best:
-                best = wl.length_sq(on_b - on_a)
-                best_a = on_a
-                best_b = on_b
+            best_a, best_b, best = nearer_points(on_a, on_b, best_a, best_b, best)
     for f in range(b_count):
         for i in range(face_size(b_faces[f])):
             corner = face_vertex(b, b_faces[f], i)
             on_b, on_a = closest_on_polytope(corner, corner, a, a_faces, a_count)
-            if wl.length_sq(on_b - on_a) < best:
-                best = wl.length_sq(on_b - on_a)
-                best_a = on_a
-                best_b = on_b
+            best_a, best_b, best = nearer_points(on_a, on_b, best_a, best_b, best)
     return best_a, best_b

@@ -4,7 +4,7 @@ A box is its half extents and its axes, the columns of a rotation matrix.
 """
 
 import worldloom as wl
-from worldloom.physics.geometry.closest import closest_on_segments
+from worldloom.physics.geometry.closest import closest_on_segments, nearer_points
 from worldloom.physics.geometry.separating_axis import PARALLEL_SQ
 
 
@@ -66,17 +66,11 @@ def closest_of_boxes(a: wl.vec3, a_axes: wl.mat33, b: wl.vec3, b_axes: wl.mat33,
     for i in range(8):
         corner = box_corner(a, a_axes, origin, i)
         surface = closest_on_box(corner, b, b_axes, offset)
-        if wl.length_sq(surface - corner) < best:
-            best = wl.length_sq(surface - corner)
-            best_a = corner
-            best_b = surface
+        best_a, best_b, best = nearer_points(corner, surface, best_a, best_b, best)
     for i in range(8):
         corner = box_corner(b, b_axes, offset, i)
         surface = closest_on_box(corner, a, a_axes, origin)
-        if wl.length_sq(surface - corner) < best:
-            best = wl.length_sq(surface - corner)
-            best_a = surface
-            best_b = corner
+        best_a, best_b, best = nearer_points(surface, corner, best_a, best_b, best)
     for i in range(3):
         for j in range(3):
             axis = wl.cross(box_axis(a_axes, i), box_axis(b_axes, j))
@@ -86,8 +80,5 @@ def closest_of_boxes(a: wl.vec3, a_axes: wl.mat33, b: wl.vec3, b_axes: wl.mat33,
                 p, q = supporting_edge_of_box(a, a_axes, origin, i, axis)
                 r, s = supporting_edge_of_box(b, b_axes, offset, j, -axis)
                 on_a, on_b = closest_on_segments(p, q, r, s)
-                if wl.length_sq(on_b - on_a) < best:
-                    best = wl.length_sq(on_b - on_a)
-                    best_a = on_a
-                    best_b = on_b
+                best_a, best_b, best = nearer_points(on_a, on_b, best_a, best_b, best)
     return best_a, best_b

@@ -6,7 +6,7 @@ position of a body.
 """
 
 import worldloom as wl
-from worldloom.physics.geometry.closest import closest_on_segments
+from worldloom.physics.geometry.closest import closest_on_segments, nearer_points
 from worldloom.physics.geometry.closest_boxes import box_axis
 from worldloom.physics.geometry.separating_axis import PARALLEL_SQ
 from worldloom.physics.shapes import WEDGE, pack_face
@@ -178,17 +178,11 @@ def closest_of_solids(
     for i in range(num_vertices(a_shape)):
         corner = a_axes * solid_vertex(a_shape, a, i)
         surface = closest_on_solid(corner, b_shape, b, b_axes, offset)
-        if wl.length_sq(surface - corner) < best:
-            best = wl.length_sq(surface - corner)
-            best_a = corner
-            best_b = surface
+        best_a, best_b, best = nearer_points(corner, surface, best_a, best_b, best)
     for i in range(num_vertices(b_shape)):
         corner = offset + b_axes * solid_vertex(b_shape, b, i)
         surface = closest_on_solid(corner, a_shape, a, a_axes, origin)
-        if wl.length_sq(surface - corner) < best:
-            best = wl.length_sq(surface - corner)
-            best_a = surface
-            best_b = corner
+        best_a, best_b, best = nearer_points(surface, corner, best_a, best_b, best)
     for i in range(num_edges(a_shape)):
         for j in range(num_edges(b_shape)):
             axis = wl.cross(solid_edge(a_shape, a, a_axes, i), solid_edge(b_shape, b, b_axes, j))
@@ -198,8 +192,5 @@ def closest_of_solids(
                 p, q = supporting_edge_of_solid(a_shape, a, a_axes, origin, axis)
                 r, s = supporting_edge_of_solid(b_shape, b, b_axes, offset, -axis)
                 on_a, on_b = closest_on_segments(p, q, r, s)
-                if wl.length_sq(on_b - on_a) < best:
-                    best = wl.length_sq(on_b - on_a)
-                    best_a = on_a
-                    best_b = on_b
+                best_a, best_b, best = nearer_points(on_a, on_b, best_a, best_b, best)
     return best_a, best_b
