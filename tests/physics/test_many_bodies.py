@@ -203,9 +203,10 @@ def test_what_systems_rejects():
     class Plain(physics.Body):
         pass
 
-    with pytest.raises(TypeError, match=r"derive from physics\.ManyBody, and Plain does not"):
+    with pytest.raises(wl.DefinitionError, match=r"derive from physics\.ManyBody, and Plain does not") as raised:
         physics.systems(Pit, Plain, mapping="many_bodies")
+    assert raised.value.file == __file__ and raised.value.fix == "write 'class Plain(physics.ManyBody)'"
     with pytest.raises(ValueError, match="mapping is 'worlds' or 'many_bodies', not 'gpu'"):
         physics.systems(Pit, Stone, mapping="gpu")
-    with pytest.raises(ValueError, match="at least 1, not 0 and 4"):
+    with pytest.raises(wl.DefinitionError, match="at least 1, not 0 and 4"):
         physics.systems(Pit, Stone, mapping="many_bodies", substeps=0)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worldloom.core.base.errors import InputError
 from worldloom.physics.shapes import MAX_EDGES, MAX_FACES, MAX_VERTICES, pack_edge, pack_face
 
 TOLERANCE = 1e-6  # relative to the extent of the points
@@ -48,12 +49,12 @@ def hull_table(*hulls: Sequence[Sequence[float]] | npt.NDArray[Any]) -> HullTabl
 
 def _hull_row(points: Array) -> tuple[Any, ...]:
     if points.ndim != 2 or points.shape[1] != 3 or not 4 <= len(points) <= MAX_VERTICES:
-        raise ValueError(f"a hull has 4 to {MAX_VERTICES} vertices of shape (n, 3), not {points.shape}: remove some")
+        raise InputError(f"a hull has 4 to {MAX_VERTICES} vertices of shape (n, 3), not {points.shape}: remove some")
     faces = _faces(points)
     used = {index for face in faces for index in face}
     if len(used) < len(points):
         unused = sorted(set(range(len(points))) - used)
-        raise ValueError(f"points {unused} are no vertices of the convex hull: remove them")
+        raise InputError(f"points {unused} are no vertices of the convex hull: remove them")
     volume, centre, inertia = _mass_properties(points, faces)
     edges = _edge_directions(points, faces)
     vertices = np.zeros(3 * MAX_VERTICES)
@@ -85,7 +86,7 @@ def _faces(points: Array) -> list[list[int]]:
         members = [int(i) for i in np.flatnonzero(heights > -TOLERANCE * extent)]
         faces.setdefault(tuple(members), _counter_clockwise(points, members, normal))
     if len(faces) < 4:
-        raise ValueError("the points of a hull lie in a plane: give it a volume")
+        raise InputError("the points of a hull lie in a plane: give it a volume")
     return list(faces.values())
 
 

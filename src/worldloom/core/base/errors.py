@@ -8,8 +8,9 @@ import sys
 from dataclasses import dataclass
 from types import FrameType
 
-_ENGINE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-"""The folder of the engine's own code."""
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+_LIBRARY = tuple(os.path.join(_PACKAGE, name) + os.sep for name in ("core", "physics"))
+"""The folders of code that users call to define worlds. Bundled worlds count as a user's code."""
 
 
 class WorldloomError(Exception):
@@ -41,10 +42,10 @@ def misuse(problem: str, fix: str) -> DefinitionError:
 
 
 def user_frame() -> FrameType:
-    """The innermost frame outside of the engine."""
+    """The innermost frame outside of the engine and of physics."""
     frame = sys._getframe(1)
     while frame.f_back is not None and (
-        frame.f_code.co_filename.startswith(_ENGINE) or frame.f_code.co_filename == "<string>"
+        frame.f_code.co_filename.startswith(_LIBRARY) or frame.f_code.co_filename == "<string>"
     ):
         frame = frame.f_back
     return frame

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import worldloom as wl
+from worldloom.core.base.errors import misuse
 from worldloom.physics.broad_phase import broad_phase_systems
 from worldloom.physics.many_bodies.components import ManyBody
 from worldloom.physics.many_bodies.contacts import contact_systems
@@ -17,9 +18,15 @@ def many_body_systems(
 ) -> tuple[list[Any], list[Any]]:
     """Systems that find contacts, and those that solve them, in order."""
     if not issubclass(Body, ManyBody):
-        raise TypeError(f"bodies of mapping='many_bodies' derive from physics.ManyBody, and {Body.__name__} does not")
+        raise misuse(
+            f"bodies of mapping='many_bodies' derive from physics.ManyBody, and {Body.__name__} does not",
+            f"write 'class {Body.__name__}(physics.ManyBody)'",
+        )
     if substeps < 1 or sweeps < 1:
-        raise ValueError(f"substeps and sweeps are at least 1, not {substeps} and {sweeps}")
+        raise misuse(
+            f"substeps and sweeps are at least 1, not {substeps} and {sweeps}",
+            "give physics.systems larger numbers, or leave them out",
+        )
 
     @wl.system
     def reject_joints(joint: Joint, world: World):
