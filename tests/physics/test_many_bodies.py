@@ -111,6 +111,41 @@ def test_the_grid_finds_every_pair_of_boxes_that_may_touch():
         assert len(found) == count and found == expected
 
 
+def corner_pairs(count, seed, push):
+    """Small cubes, each of whose corners just reaches that of a cube of one size in a step, and the forces on both.
+
+    Accelerations towards each other are up to ``push`` m/s² along every axis; rows are in random order.
+    """
+    generator = np.random.default_rng(seed)
+    boxes, forces = [], []
+    for k in range(count):
+        half, own, others = generator.uniform((0.1, 0.0, 0.0), (0.24, push, push))
+        start = np.array([4.0 * (k % 8), 4.0 * (k // 8), 0.0])
+        gap = (own + others) / 900.0 - 2e-7 * generator.integers(0, 3)  # dt is 1/30 s
+        boxes += [stone(tuple(start), (half,) * 3), stone(tuple(start + half + 0.25 + gap))]
+        forces += [8000.0 * half**3 * own, -8000.0 * 0.25**3 * others]
+    order = generator.permutation(2 * count)
+    return [boxes[i] for i in order], np.array(forces)[order]
+
+
+def test_both_bodies_of_a_pair_find_it_or_neither_does():
+    """A pair is an event of its finder, and its finder a partner of the other body: two threads decide it."""
+    couples = 56
+    scenes, forces = zip(*(corner_pairs(couples, seed, 10.0 * (seed % 2)) for seed in range(6)), strict=True)
+    sim = simulate(*scenes, margin=0.0, gravity=np.zeros(3, np.float32), sleep_speed=0.0)
+    sim[Stone].force.numpy()[:, : 2 * couples] = np.array(forces)[..., None]
+    sim.step()
+    assert sim.errors() == []
+    a, b, finder = (sim[FoundPair].padded(name).cpu().numpy() for name in ("a", "b", "finder"))
+    numbers, partners = (sim[Stone][name].numpy() for name in ("num_partners", "partners"))
+    for world, count in enumerate(sim[FoundPair].counts.numpy()):
+        others = (a + b - finder)[world, :count]
+        events = set(zip(finder[world, :count].tolist(), others.tolist(), strict=True))
+        rows = [(int(one), row) for row in range(2 * couples) for one in partners[world, row, : numbers[world, row]]]
+        assert events == set(rows)
+        assert 0 < len(events) < couples
+
+
 def test_contacts_of_a_body_are_its_links():
     sim = simulate(heap(60, 2))
     bodies, contacts = run(sim, 40), sim[SOLID.Contact]

@@ -11,6 +11,7 @@ class ManyBody(Body):
 
     large: bool  # derived; whether it is compared with all bodies instead of those nearby
     bound: float  # derived; m, from the centre to the farthest corner of the bounding box of this step
+    pushed_velocity: wl.vec3  # derived; m/s, at the end of this step by its forces, without gravity and contacts
     num_partners: int  # derived; bodies that found a pair with this one
     partners: wl.Array(int, MAX_LINKS)  # derived; their rows
     first_contact: int  # derived; first of the contacts whose pairs this body found, which are adjacent rows

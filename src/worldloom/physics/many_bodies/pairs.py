@@ -3,6 +3,8 @@
 Bodies whose bounding box reaches no farther than ``world.grid_reach`` from their centre are compared with those nearby;
 planes, larger and faster bodies with all. The body with the lower row finds a pair; a small body finds its pairs with
 large ones. Every body lists the bodies that found it, so that it can collect its contacts without atomic operations.
+Both bodies of a pair therefore compute whether it exists, with the same bits: conditions are comparisons of components,
+and distances of differences that change their sign alone. The search in the grid is wider than the conditions.
 """
 
 from typing import Any
@@ -12,6 +14,8 @@ from worldloom.physics.bodies import DYNAMIC
 from worldloom.physics.broad_phase import boxes_overlap
 from worldloom.physics.many_bodies.components import MAX_LINKS, FoundPair, LargeBody
 from worldloom.physics.shapes import PLANE
+
+SEARCH_FACTOR = 1.001  # of radii in the grid, above what rounding takes off the bounds of bodies
 
 
 @wl.function
@@ -57,10 +61,9 @@ def pair_systems(World: type, Body: type) -> list[Any]:
     @wl.function
     def spheres_touch(world: World, body: Body, other: Body):
         """Whether the bounding spheres of two small bodies may touch in this step."""
-        velocity = body.velocity - other.velocity
-        velocity += (body.force * body.inverse_mass - other.force * other.inverse_mass) * world.dt
+        speed = wl.length(body.pushed_velocity - other.pushed_velocity)
         falls = body.motion != other.motion  # gravity moves one of them
-        reach = body.radius + other.radius + world.margin + wl.length(velocity) * world.dt
+        reach = body.radius + other.radius + world.margin + speed * world.dt
         reach += wl.length(world.gravity) * world.dt * world.dt if falls else 0.0
         possible = wl.length_sq(body.position - other.position) <= reach * reach
         return possible
@@ -89,6 +92,7 @@ def pair_systems(World: type, Body: type) -> list[Any]:
     def bound_bodies(body: Body, world: World):
         half = (body.upper - body.lower) * 0.5
         body.bound = wl.length(half) + wl.length((body.upper + body.lower) * 0.5 - body.position)
+        body.pushed_velocity = body.velocity + body.force * (body.inverse_mass * world.dt)
         body.large = body.shape == PLANE or not body.bound <= world.grid_reach
         body.num_partners = 0
         if body.large:
@@ -115,7 +119,7 @@ def pair_systems(World: type, Body: type) -> list[Any]:
                     if touching:
                         add_partner(world, body, other.id)
         if not body.large:
-            for other in world.near(Body, body.position, body.bound + world.largest_reach):
+            for other in world.near(Body, body.position, (body.bound + world.largest_reach) * SEARCH_FACTOR):
                 if other.id != body.id and not other.large:
                     touching = touches(world, body, other)
                     close = spheres_touch(world, body, other)
