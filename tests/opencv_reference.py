@@ -74,9 +74,14 @@ def opencv_rounds_as_x86() -> bool:
     return all(np.array_equal(local_images(name), stored_images()[name]) for name in stored_names())
 
 
+def opencv_is_exact() -> bool:
+    """Whether the local OpenCV computes as on x86-64, so that its images must be equal."""
+    return is_x86() or opencv_rounds_as_x86()
+
+
 def assert_opencvs(ours: np.ndarray, theirs: np.ndarray, what: str = "") -> None:
     """Assert equality with the local OpenCV: exact on x86-64 and wherever it rounds alike, else within one level."""
-    _assert_same(ours, theirs, what, exact=is_x86() or opencv_rounds_as_x86())
+    _assert_same(ours, theirs, what, exact=opencv_is_exact())
 
 
 def assert_environments(ours: np.ndarray, theirs: np.ndarray, what: str = "") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from opencv_reference import assert_opencvs
+from opencv_reference import assert_opencvs, opencv_is_exact
 
 from worldloom.atari.frames.resize import Interpolation, ResizePlan, resize_plan, unscaled_plan
 
@@ -54,8 +54,23 @@ def noise(rng: np.random.Generator, height: int, colours: int) -> np.ndarray:
     return rng.integers(0, 256, colours).astype(np.uint8)[rng.integers(0, colours, (height, 160))]
 
 
+def interpolated(picture: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Bilinear interpolation between the centres of pixels, in float64."""
+    (above, below, down), (left, right, across) = map(_neighbours, picture.shape, size)
+    columns = (1.0 - across) * picture[:, left] + across * picture[:, right]
+    return (1.0 - down)[:, None] * columns[above] + down[:, None] * columns[below]
+
+
+def _neighbours(source: int, target: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The two source pixels of each target pixel, and the weight of the second."""
+    places = np.clip((np.arange(target) + 0.5) * source / target - 0.5, 0.0, source - 1.0)
+    first = np.floor(places).astype(np.int64)
+    return first, np.minimum(first + 1, source - 1), places - first
+
+
 @pytest.mark.parametrize("area", [True, False])
 def test_sizes_at_random(area: bool):
+    """OpenCV interpolates coarsely on some CPUs, and off by a pixel in places: there the exact means are compared."""
     rng, kinds = np.random.default_rng(5), set()
     for trial in range(120):
         height = int(rng.choice([210, 214, 250, rng.integers(1, 257)]))
@@ -66,8 +81,12 @@ def test_sizes_at_random(area: bool):
         )
         plan, picture = resize_plan((height, 160), size, area), noise(rng, height, 256 if trial % 2 else 3)
         kinds.add(plan.kind)
-        wanted = cv2.resize(picture, size[::-1], interpolation=cv2.INTER_AREA if area else cv2.INTER_LINEAR)
-        assert_opencvs(apply_plan(plan, picture), wanted, f"{height} lines to {size}, {plan.kind!r}")
+        ours, what = apply_plan(plan, picture), f"{height} lines to {size}, {plan.kind!r}"
+        if not area:
+            assert np.abs(ours - interpolated(picture, size)).max() < 1.0, what
+        if area or opencv_is_exact():
+            method = cv2.INTER_AREA if area else cv2.INTER_LINEAR
+            assert_opencvs(ours, cv2.resize(picture, size[::-1], interpolation=method), what)
     assert kinds >= ({Interpolation.AREA, Interpolation.LINEAR} if area else {Interpolation.LINEAR})
 
 
