@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from opencv_reference import assert_environments
 
 import worldloom.envpool as ours
 
@@ -149,7 +150,8 @@ def test_atari_infos(settings):
     for step in range(200):
         actions = generator.integers(0, 4, 1)
         their, our = (pool.step(actions) for pool in pools)
-        for one, other in zip(their[:4], our[:4], strict=True):
+        assert_environments(our[0], their[0], f"step {step}")
+        for one, other in zip(their[1:4], our[1:4], strict=True):
             assert np.array_equal(one, other), step
         for key in ("lives", "reward", "terminated", "elapsed_step", "env_id", "ram"):
             assert np.array_equal(their[4][key], our[4][key]), (step, key)
