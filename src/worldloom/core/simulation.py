@@ -15,7 +15,7 @@ from worldloom.core.base import nvtx_ranges, shards
 from worldloom.core.base.arrays import checked_int, to_numpy
 from worldloom.core.base.console import compile_notice
 from worldloom.core.base.errors import InputError
-from worldloom.core.codegen.program import generate
+from worldloom.core.codegen.shared_programs import shared_program, shared_schedule
 from worldloom.core.interpreter.interpreter import Interpreter
 from worldloom.core.kernels.random import fold_seed
 from worldloom.core.measure.profiling_mixin import ProfilingMixin
@@ -34,7 +34,6 @@ from worldloom.core.runtime.executor import Executor, OutputCopy
 from worldloom.core.runtime.options import choose_options
 from worldloom.core.runtime.table import Table
 from worldloom.core.schedule.entries import Autoreset, HostNode
-from worldloom.core.schedule.schedule import plan
 from worldloom.core.state.copy_mixin import CopyMixin, Origin
 from worldloom.core.state.replay import Replay
 from worldloom.core.state.snapshot_mixin import SnapshotMixin
@@ -131,7 +130,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
     def _allocate(self, external: Mapping[str, Any], share: bool, threads: int | None) -> None:
         """Plan the schedule, allocate the memory and divide the worlds among the threads."""
         num_worlds = self.num_worlds
-        self.schedule = plan(self.definition, self.autoreset, self.checks)
+        self.schedule = shared_schedule(self.definition, self.autoreset, self.checks)
         if share and self.device.is_cuda:
             set_aliases(self.schedule, self.definition, external)
         check_size(self.schedule, self.definition.id, num_worlds, self.device, external)
@@ -159,7 +158,9 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
             self._run_step = lambda: interpreter.run(self.schedule.step, self)
             self._run_reset = lambda: interpreter.run(self.schedule.reset, self)
         else:
-            self.program = generate(self.schedule, fuse, self.device.is_cuda, self.exact)
+            self.program = shared_program(
+                self.definition, self.schedule, self.autoreset, self.checks, fuse, self.device.is_cuda, self.exact
+            )
             self.executor = Executor(self, self.program, tuned)
             self._run_step = nvtx_ranges.with_nvtx_range("worldloom step", self.executor.step)
             self._run_reset = nvtx_ranges.with_nvtx_range("worldloom reset", self.executor.reset)

@@ -106,6 +106,15 @@ class Definition:
         return self
 
     @functools.cached_property
+    def derived(self) -> dict[tuple[Any, ...], Any]:
+        """What later stages made of this definition, by stage and settings. Its simulations share them."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled and copied: the fields, and not what was made of them."""
+        return {name: value for name, value in self.__dict__.items() if name != "derived"}
+
+    @functools.cached_property
     def hash(self) -> str:
         """A digest of everything that determines the world's behaviour.
 
