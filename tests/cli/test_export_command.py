@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
+from thorough import only_thorough
 
 from worldloom.learn.runs.saved_run import open_run
 
@@ -62,7 +63,7 @@ def skilled(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("to", ["torchscript", "onnx"])
+@pytest.mark.parametrize("to", ["torchscript", pytest.param("onnx", marks=only_thorough)])
 def test_the_file_gets_the_same_return_in_gymnasium(worldloom, skilled, tmp_path, to):
     load = exporter(to)
     code, out, _ = worldloom("export", skilled, "--to", to, "--out", tmp_path / "file")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from runs_compared import FEW, SMALL, assert_equal_runs
+from thorough import only_thorough
 
 from worldloom.cli.training import parallel_seeds
 from worldloom.cli.training.parallel_seeds import train_side_by_side
@@ -86,6 +87,7 @@ def test_a_training_that_diverges_leaves_the_others_alone(worldloom, tmp_path, m
     assert read_seed_folder(tmp_path / "runs").pending() == []
 
 
+@only_thorough  # four processes that import PyTorch; killed sweeps and trainers are tested on their own
 def test_seeds_side_by_side_survive_a_kill(worldloom, tmp_path):
     """The command is killed while two seeds are trained; resumed, all three equal uninterrupted runs."""
     folder, steps = tmp_path / "runs", ("--total-steps", str(128 * 200))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from dqn_worlds import CANTEEN, SMALL, only
+from thorough import THOROUGH
 from worlds import CLOCK
 
 import worldloom as wl
@@ -33,6 +34,8 @@ CASES: dict[str, dict[str, Any]] = {
     "noisy": {"noisy": True},
     "both, dueling": {**C51, "noisy": True, "prioritized": True, "policy": PolicyConfig(hidden=(8,), dueling=True)},
 }
+TRAINED = CASES if THOROUGH else ["both, dueling"]
+"""The cases of long tests: every option is in the last."""
 
 
 class StopAtStep(Callback):
@@ -85,7 +88,7 @@ def test_targets_are_projected_distributions_of_the_best_choice(double: bool) ->
         np.testing.assert_allclose(found[row].numpy(), wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", TRAINED)
 def test_it_learns_to_choose(case: str) -> None:
     """The best dishes that are on offer in seven steps are worth 12; random ones 7.5."""
     config = replace(
@@ -107,7 +110,7 @@ def test_it_learns_to_choose(case: str) -> None:
     assert only(trainer).explorer.epsilon.item() == pytest.approx(0.0 if config.noisy else config.epsilon_end)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", TRAINED)
 def test_a_stopped_training_continues_bit_for_bit(case: str) -> None:
     config = replace(SMALL, **CASES[case])
     straight, stopped, resumed = (DQN("CartPole-v1", config) for _ in range(3))

@@ -5,11 +5,13 @@ import random
 import signal
 import time
 
+from thorough import THOROUGH
+
 from worldloom.learn.algorithms.ppo import PPOConfig
 from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.training_run import TrainingRequest, run_training
 
-KILLS = 10
+KILLS = 10 if THOROUGH else 3
 """A sample; ``python tests/fuzz/kill_runs.py --kills 200`` kills more often."""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from thorough import covering, sample
 from worlds import MINE, YARD
 
 import worldloom as wl
@@ -55,7 +56,6 @@ CONFIGS = {
     "a2c": (A2C, A2CConfig(**COMMON, num_steps=6, entropy_weight=0.01)),
     "vtrace": (VTrace, VTraceConfig(**COMMON, num_steps=8, steps_per_update=4, batches=2, entropy_weight=0.01)),
 }
-EVERY = pytest.mark.parametrize("algorithm", CONFIGS)
 POLICY = pytest.mark.parametrize("policy", POLICIES)
 
 
@@ -68,8 +68,7 @@ def flat(trainer: OnPolicyTrainer) -> torch.Tensor:
     return torch.cat([learner.optimizer.flat for learner in trainer.learners.values()]).clone()
 
 
-@EVERY
-@POLICY
+@pytest.mark.parametrize(("algorithm", "policy"), covering(CONFIGS, POLICIES))
 def test_what_is_stored_is_what_the_world_got(algorithm: str, policy: str) -> None:
     trainer = trainer_of(algorithm, policy)
     (learner,) = trainer.learners.values()
@@ -107,8 +106,7 @@ def test_log_probabilities_of_a_rollout_are_those_of_the_policy(policy: str) -> 
     torch.testing.assert_close(log_probs, batch.log_probs, rtol=1e-4, atol=1e-4)
 
 
-@EVERY
-@pytest.mark.parametrize("policy", ["plain", "all"])
+@pytest.mark.parametrize(("algorithm", "policy"), covering(CONFIGS, ["all", "plain"]))
 def test_a_resumed_training_is_equal_bit_for_bit(algorithm: str, policy: str) -> None:
     trainer = trainer_of(algorithm, policy)
     for _ in range(3):
@@ -155,7 +153,7 @@ def test_several_policies_each_with_its_own_distribution() -> None:
     assert evaluate(worlds, make_actors(trainer.learners, worlds), 4).mean_return > 0.0
 
 
-@POLICY
+@pytest.mark.parametrize("policy", sample(reversed(POLICIES), 2))
 def test_a_saved_run_plays_as_its_trainer_does(policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry._REGISTRY, YARD.id, YARD)
     config = replace(CONFIGS["ppo"][1], policy=POLICIES[policy], total_steps=8 * 2 * 12 * 3)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from export_cases import CASES, MASKED, make_policy, random_observations
 from safetensors.numpy import load_file
-from thorough import sample
+from thorough import only_thorough, sample
 from torch import nn
 
 from worldloom.core.base.errors import InputError
@@ -27,7 +27,7 @@ needs_onnx = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxruntime", "onnxscript")),
     reason="ONNX needs the extra export: pip install 'worldloom[export]'",
 )
-FORMATS = ["torchscript", pytest.param("onnx", marks=needs_onnx)]
+FORMATS = ["torchscript", pytest.param("onnx", marks=[needs_onnx, only_thorough])]
 
 
 def run_file(exported, to, tensors):
@@ -46,6 +46,17 @@ def run_file(exported, to, tensors):
     return {info.name: output for info, output in zip(exported.outputs, outputs, strict=True)}
 
 
+def stored_facts(path, to):
+    """The facts in a file: in the metadata of ONNX, in a file of the archive of TorchScript."""
+    if to == "onnx":
+        import onnx
+
+        return json.loads({entry.key: entry.value for entry in onnx.load(path).metadata_props}["worldloom"])
+    extra = {"worldloom.json": ""}
+    torch.jit.load(io.BytesIO(path.read_bytes()), _extra_files=extra)
+    return json.loads(extra["worldloom.json"])
+
+
 def assert_best_choices(scores, acted, expected):
     """Assert equal choices, but for two that score the same up to the rounding of another library."""
     for number, score in enumerate(scores):
@@ -58,7 +69,7 @@ def assert_best_choices(scores, acted, expected):
     ("case", "to"),
     [
         *((case, "torchscript") for case in CASES),
-        *(pytest.param(c, "onnx", marks=needs_onnx) for c in sample(CASES, 5)),
+        *(pytest.param(c, "onnx", marks=needs_onnx) for c in sample(CASES, 3)),
     ],
 )
 def test_the_file_acts_as_the_policy_does(tmp_path, case, to):
@@ -74,7 +85,7 @@ def test_the_file_acts_as_the_policy_does(tmp_path, case, to):
         action, next_state = actor.act(observations, state, mask)
         world_action = to_env_action(spec, action)
 
-    exported = export_policy(policy, to, tmp_path / f"policy.{to}", masked=mask is not None)
+    exported = export_policy(policy, to, tmp_path / f"policy.{to}", masked=mask is not None, facts={"steps": 12})
     tensors = {
         **observations,
         "observation_action": observations.get("action"),
@@ -82,6 +93,7 @@ def test_the_file_acts_as_the_policy_does(tmp_path, case, to):
         "recurrent_state": state,
     }
     outputs = run_file(exported, to, tensors)
+    assert stored_facts(exported.path, to)["steps"] == 12
 
     for info in exported.outputs:
         assert outputs[info.name].dtype == info.dtype and outputs[info.name].shape == (ROWS, *info.shape)
@@ -138,9 +150,7 @@ def test_files_say_what_they_hold(tmp_path):
     policy = make_policy("lstm")
     facts = {"world": "Pond-v0"}
     path = export_policy(policy, "torchscript", tmp_path / "policy.pt", facts=facts).path
-    extra = {"worldloom.json": ""}
-    torch.jit.load(io.BytesIO(path.read_bytes()), _extra_files=extra)
-    found = json.loads(extra["worldloom.json"])
+    found = stored_facts(path, "torchscript")
     assert found["world"] == "Pond-v0" and found["action"]["high"] == [2.0, None, 5.0]
     assert found["inputs"] == [
         {"name": "sight", "dtype": "float32", "shape": ["rows", 4]},
@@ -148,15 +158,6 @@ def test_files_say_what_they_hold(tmp_path):
     ]
     assert [output["name"] for output in found["outputs"]] == ["action", "mean", "next_recurrent_state"]
     assert found["network"]["memory"] == "lstm" and found["normalized"] == ["sight"]
-
-
-@needs_onnx
-def test_an_onnx_file_holds_the_facts_in_its_metadata(tmp_path):
-    import onnx
-
-    path = export_policy(make_policy("vector"), "onnx", tmp_path / "policy.onnx", facts={"steps": 12}).path
-    properties = {entry.key: entry.value for entry in onnx.load(path).metadata_props}
-    assert json.loads(properties["worldloom"])["steps"] == 12
 
 
 def test_the_policy_stays_unchanged(tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from thorough import sample
 
 from worldloom.learn import A2C, DQN, PPO, A2CConfig, DQNConfig, PolicyConfig, PPOConfig, VTrace, VTraceConfig
 from worldloom.learn.config.serialization import config_from_dict, config_to_dict
@@ -60,20 +61,23 @@ def test_a_config_of_version_0_1_reads_as_without_native_kernels():
 
 @pytest.mark.parametrize(
     ("trainer", "config"),
-    [
-        (PPO, PPOConfig(**CPU, num_steps=8)),
-        (PPO, PPOConfig(**CPU, num_steps=9, minibatches=4)),
-        (PPO, PPOConfig(**CPU, num_steps=8, overlap=True, policy=PolicyConfig(normalize_observations=True))),
-        (PPO, PPOConfig(**CPU, num_steps=8, max_kl=0.002, learning_rate=0.01)),
-        (PPO, PPOConfig(**CPU, num_steps=8, normalize_values=True, value_clip=0.2)),
-        (PPO, PPOConfig(**CPU, num_steps=8, entropy_weight=FALLING, clip=FALLING, value_clip=FALLING)),
-        (A2C, A2CConfig(**CPU, normalize_rewards=True)),
-        (A2C, A2CConfig(**CPU, normalize_values=True)),
-        (VTrace, VTraceConfig(**CPU)),
-        (VTrace, VTraceConfig(**CPU, normalize_values=True)),
-        (DQN, DQNConfig(**CPU, learning_starts=16, batch_size=32, policy=PolicyConfig(hidden=(16,), dueling=True))),
-        (DQN, DQNConfig(**CPU, learning_starts=16, batch_size=32, max_gradient_norm=FALLING)),
-    ],
+    sample(
+        [
+            (PPO, PPOConfig(**CPU, num_steps=8)),
+            (PPO, PPOConfig(**CPU, num_steps=9, minibatches=4)),
+            (PPO, PPOConfig(**CPU, num_steps=8, overlap=True, policy=PolicyConfig(normalize_observations=True))),
+            (PPO, PPOConfig(**CPU, num_steps=8, max_kl=0.002, learning_rate=0.01)),
+            (PPO, PPOConfig(**CPU, num_steps=8, normalize_values=True, value_clip=0.2)),
+            (PPO, PPOConfig(**CPU, num_steps=8, entropy_weight=FALLING, clip=FALLING, value_clip=FALLING)),
+            (A2C, A2CConfig(**CPU, normalize_rewards=True)),
+            (A2C, A2CConfig(**CPU, normalize_values=True)),
+            (VTrace, VTraceConfig(**CPU)),
+            (VTrace, VTraceConfig(**CPU, normalize_values=True)),
+            (DQN, DQNConfig(**CPU, learning_starts=16, batch_size=32, policy=PolicyConfig(hidden=(16,), dueling=True))),
+            (DQN, DQNConfig(**CPU, learning_starts=16, batch_size=32, max_gradient_norm=FALLING)),
+        ],
+        6,
+    ),
 )
 def test_training_equals_that_of_pytorch_and_resumes_bit_for_bit(trainer, config):
     native, plain = trainer("CartPole-v1", config), trainer("CartPole-v1", replace(config, native=False))
