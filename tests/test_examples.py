@@ -287,8 +287,8 @@ EARLY = 3
 OWN_LOOPS = ("own_loop_with_parts", "cleanrl_style", "train_with_sb3", "train_with_tianshou", "train_with_rllib")
 """Examples whose own training loop takes long. ``make test-thorough`` runs them."""
 
-LONG_TO_COMPILE = ("physics_contacts", "physics_pile", "physics_rays", "physics_vehicle")
-"""Worlds of rigid bodies take 20 s to compile; two examples run always, these in ``make test-thorough``."""
+LONG_TO_COMPILE = ("physics_contacts", "physics_hinge", "physics_pile", "physics_rays", "physics_vehicle")
+"""Worlds of rigid bodies take 20 s to compile; one example runs always, these in ``make test-thorough``."""
 
 LINES = 100
 LONGER = {"bullets": 125, "native_launch": 115, "robot_reach": 110, "ppo_rollout": 81}
@@ -347,11 +347,11 @@ ARGUMENTS = {"run_exported_policy": exported_policy}
 def test_example(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
+    if name in (*OWN_LOOPS, *LONG_TO_COMPILE) and not THOROUGH:
+        pytest.skip("runs in make test-thorough")
     if name in ARGUMENTS:
         monkeypatch.setattr(sys, "argv", [name, ARGUMENTS[name](tmp_path)])
         capsys.readouterr()
-    if name in (*OWN_LOOPS, *LONG_TO_COMPILE) and not THOROUGH:
-        pytest.skip("runs in make test-thorough")
     pattern = PRINTED[name]
     if name in PRINTED_EARLY and not THOROUGH:
         end_trainings_early(monkeypatch)

@@ -5,6 +5,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from thorough import only_thorough
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import hideseek_training
 
@@ -20,6 +22,7 @@ SMALL = (
 )
 
 
+@only_thorough  # compiles the game for its configuration
 def test_a_training_continues_where_it_stopped(tmp_path: Path, quick_compilation: None) -> None:
     short = ("max_steps=3", "preparation=1")
     settings = hideseek_training.Settings(tmp_path, device="cpu", seconds=0.01, pool=0.25, set=SMALL, config=short)

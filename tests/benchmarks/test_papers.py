@@ -141,6 +141,7 @@ def test_whole_games_are_played_in_ale(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (ale_games.AleTest("Pong-v5", 2, 150).play(learner, torch.device("cpu"), 0) > -21.0).all()
 
 
+@only_thorough  # compiles a console, and trains three times
 def test_a_training_is_interrupted_and_continued(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("ale_py")
     small: dict[str, Any] = {
@@ -321,6 +322,7 @@ def test_level_and_time_to_it() -> None:
     assert cells == ("cpu", 0, 3, 2.0, 10.0, pytest.approx(9.0), 6.0, None, None)
 
 
+@only_thorough  # compiles two worlds
 @pytest.mark.usefixtures("quick_compilation")
 def test_trainings_in_tag(tmp_path: Path) -> None:
     figure = warpdrive_figure10.Settings(

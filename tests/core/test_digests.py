@@ -85,7 +85,9 @@ def test_interpreted(name: str) -> None:
 
 
 def test_every_bundled_world_has_digests() -> None:
-    bundled = {id for id in {*MODULES, SYNTHETIC} if not id.startswith(("Locomotion", "Flagrun"))}  # bits of MuJoCo's library
+    bundled = {
+        id for id in {*MODULES, SYNTHETIC} if not id.startswith(("Locomotion", "Flagrun"))
+    }  # bits of MuJoCo's library
     assert bundled - set(KNOWN) == set()
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from thorough import sample
+from thorough import THOROUGH, sample
 
 import worldloom as wl
 
@@ -30,9 +30,9 @@ def test_hostile_columns_are_refused_or_run(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "limit", [wl.UpTo(12, overflow="drop"), wl.UpTo(12, batch=30, overflow="drop")], ids=["per world", "pooled"]
+    "limit", sample([wl.UpTo(12, batch=30, overflow="drop"), wl.UpTo(12, overflow="drop")], 1), ids=str
 )
 def test_hostile_populations_are_refused_or_run(limit: wl.UpTo) -> None:
-    report = restore_columns.fuzz(restore_columns.kitchen(limit), 10, seed=1)
+    report = restore_columns.fuzz(restore_columns.kitchen(limit), 10 if THOROUGH else 5, seed=1)
     assert report.faults == []
-    assert report.endings["refused"] > 2 and report.endings["ran"] > 0
+    assert report.endings["refused"] > 0 and report.endings["ran"] > 0

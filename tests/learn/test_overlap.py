@@ -83,16 +83,17 @@ def test_policies_that_only_play_play_themselves() -> None:
     assert wolves.actor.policy is not wolves.policy and flock.actor.policy is flock.policy
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("iterations", [1, 5])
 @pytest.mark.parametrize(
-    "settings",
-    [
-        {"stagger": True},
-        {"normalize_values": True, "cut_values": "before", "reward_scale": 0.5},
-        {"normalize_rewards": True, "policy": PolicyConfig(hidden=(8,), memory="gru", memory_size=4)},
-    ],
-    ids=["plain", "before", "recurrent"],
+    ("name", "iterations", "settings"),
+    covering(
+        LEARNERS,
+        [1, 5],
+        [
+            {"stagger": True},
+            {"normalize_values": True, "cut_values": "before", "reward_scale": 0.5},
+            {"normalize_rewards": True, "policy": PolicyConfig(hidden=(8,), memory="gru", memory_size=4)},
+        ],
+    ),
 )
 def test_a_saved_training_continues_bit_for_bit(name: str, iterations: int, settings: dict[str, Any]) -> None:
     """Episodes of CLOCK are truncated after 5 steps, so that rollouts have bootstrap values.

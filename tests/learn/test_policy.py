@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from thorough import sample
+from thorough import covering, sample
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import ActionSpec, ObservationSpec, PolicySpec
@@ -83,8 +83,7 @@ def test_every_combination(kind, action, shared, memory):
         torch.testing.assert_close(value, values[t], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("memory", ["none", "lstm"])
-@pytest.mark.parametrize("kind", ["vector", "image and vector"])
+@pytest.mark.parametrize(("kind", "memory"), covering(["vector", "image and vector"], ["none", "lstm"]))
 def test_outputs_are_float32_under_autocast(kind, memory):
     policy = Policy(PolicySpec(OBSERVATIONS[kind], ACTIONS["choice"]), PolicyConfig(memory=memory))
     with torch.autocast("cpu", torch.bfloat16):

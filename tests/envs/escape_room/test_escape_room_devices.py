@@ -10,7 +10,7 @@ from worldloom.core.measure.random_actions import random_actions
 from worldloom.core.tools.compare import Comparison
 from worldloom.envs.escape_room.entities import RANDOM_ROOM
 
-STEPS = 40 if THOROUGH else 15
+STEPS = 40 if THOROUGH else 6
 
 
 def test_plain_python_and_compiled_code_agree() -> None:

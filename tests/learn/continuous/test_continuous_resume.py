@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from continuous_worlds import ALGORITHMS, RANGE, make_trainer, only
+from thorough import covering
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry import registry
@@ -40,8 +41,7 @@ class StopAtStep(Callback):
             trainer.stop()
 
 
-@pytest.mark.parametrize("stop_at", [24, 132])
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize(("name", "stop_at"), covering(ALGORITHMS, [24, 132]))
 def test_a_stopped_training_continues_bit_for_bit(name: str, stop_at: int) -> None:
     """Stopped before the first update, or between two steps of a delayed actor."""
     straight, stopped = (make_trainer(name, **OPTIONS[name]) for _ in range(2))
