@@ -2,7 +2,6 @@
 
 import gc
 import importlib.metadata
-import json
 import subprocess
 import sys
 
@@ -69,12 +68,7 @@ def test_starting_does_not_import_torch():
     )
 
 
-def test_the_process_gives_its_exit_code_and_nothing_but_json():
-    done = subprocess.run(
-        [sys.executable, "-m", "worldloom.cli", "list", "--json"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0
-    assert "CartPole-v1" in [world["id"] for world in json.loads(done.stdout)]
+def test_the_process_gives_its_exit_code():
     failed = subprocess.run(
         [sys.executable, "-m", "worldloom.cli", "check", "No-v0"], capture_output=True, text=True, check=False
     )

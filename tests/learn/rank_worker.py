@@ -1,6 +1,7 @@
 """Trains in one of several processes, which torchrun starts.
 
-``rank_worker.py FOLDER DEVICE`` trains every case. ``rank_worker.py FOLDER DEVICE stall`` then stalls in the last rank.
+``rank_worker.py FOLDER DEVICE`` trains every case, ``rank_worker.py FOLDER DEVICE CASE ...`` those that are named. With
+``stall`` among them, the last rank then stalls.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import torch
@@ -77,41 +79,42 @@ class Odd(nn.Module):
         return self.logits(seen), self.value(seen).squeeze(-1)
 
 
-def cases(place: ranks.Ranks, device: str = "cpu") -> dict[str, OnPolicyTrainer]:
-    """Every training that is compared, over NUM_ENVS worlds in all."""
+def cases(place: ranks.Ranks, device: str = "cpu", names: Iterable[str] = ()) -> dict[str, OnPolicyTrainer]:
+    """The trainings that are compared, over NUM_ENVS worlds in all; all of them without ``names``."""
     common = {"num_envs": NUM_ENVS, "seed": 3, "device": device}
 
     def ppo(**settings: object) -> PPOConfig:
         given = {**common, "num_steps": 16, "policy": NORMALIZING, "learning_rate": 1e-3, "entropy_weight": 0.01}
         return PPOConfig(**{**given, **settings})
 
-    return {
-        "ppo": PPO("CartPole-v1", ppo(schedule="kl", normalize_rewards=True), ranks=place),
-        "ppo-numbers": PPO("Pendulum-v1", ppo(value_clip=0.2, num_steps=15, minibatches=2), ranks=place),
-        "ppo-memory": PPO(
+    made: dict[str, Callable[[], OnPolicyTrainer]] = {
+        "ppo": lambda: PPO("CartPole-v1", ppo(schedule="kl", normalize_rewards=True), ranks=place),
+        "ppo-numbers": lambda: PPO("Pendulum-v1", ppo(value_clip=0.2, num_steps=15, minibatches=2), ranks=place),
+        "ppo-memory": lambda: PPO(
             "CartPole-v1", ppo(policy=PolicyConfig(hidden=(16,), memory="gru", memory_size=8)), ranks=place
         ),
-        "ppo-leaving": PPO(WALL, ppo(schedule="kl", normalize_rewards=True), ranks=place),
-        "ppo-stopping": PPO(
+        "ppo-leaving": lambda: PPO(WALL, ppo(schedule="kl", normalize_rewards=True), ranks=place),
+        "ppo-stopping": lambda: PPO(
             "CartPole-v1", ppo(max_kl=2e-4, epochs=8, normalize_values=True, reward_scale=0.5), ranks=place
         ),
-        "ppo-mixed": PPO(YARD, ppo(policy=MIXED), ranks=place),
-        "ppo-module": PPO("CartPole-v1", ppo(policy=PolicyConfig()), network=Odd(), ranks=place),
-        "a2c": A2C(
+        "ppo-mixed": lambda: PPO(YARD, ppo(policy=MIXED), ranks=place),
+        "ppo-module": lambda: PPO("CartPole-v1", ppo(policy=PolicyConfig()), network=Odd(), ranks=place),
+        "a2c": lambda: A2C(
             "CartPole-v1",
             A2CConfig(
                 **common, normalize_advantages=True, schedule="linear", normalize_rewards=True, policy=NORMALIZING
             ),
             ranks=place,
         ),
-        "a2c-leaving": A2C(
+        "a2c-leaving": lambda: A2C(
             WALL, A2CConfig(**common, n_steps=4, normalize_values=True, policy=NORMALIZING), ranks=place
         ),
-        "vtrace": VTrace("CartPole-v1", VTraceConfig(**common, batches=2, policy=SMALL), ranks=place),
-        "vtrace-leaving": VTrace(
+        "vtrace": lambda: VTrace("CartPole-v1", VTraceConfig(**common, batches=2, policy=SMALL), ranks=place),
+        "vtrace-leaving": lambda: VTrace(
             WALL, VTraceConfig(**common, batches=2, normalize_values=True, policy=NORMALIZING), ranks=place
         ),
     }
+    return {name: made[name]() for name in names or made}
 
 
 class Numbers(Callback):
@@ -138,7 +141,7 @@ def train(trainer: OnPolicyTrainer) -> tuple[dict[str, torch.Tensor], list[dict[
 def main(arguments: list[str]) -> None:
     folder = Path(arguments[0])
     place, device = ranks.join_process_group(arguments[1])
-    for name, trainer in cases(place, device).items():
+    for name, trainer in cases(place, device, [name for name in arguments[2:] if name != "stall"]).items():
         tensors, rows = train(trainer)
         if place.is_leader:
             save_file(tensors, folder / f"{name}.safetensors")

@@ -14,8 +14,6 @@ from worldloom.core.base.errors import InputError
 
 pytest.importorskip("rsl_rl", reason="needs pip install rsl-rl-lib")
 
-from rsl_rl.runners import OnPolicyRunner
-
 from worldloom.vector.adapters.rsl_rl import RslRlVectorEnv
 
 
@@ -77,6 +75,8 @@ def test_actions_that_are_neither_are_refused():
 def test_its_runner_trains(world: str | wl.Definition, gain: float, tmp_path, one_thread):
     torch.manual_seed(0)
     env = RslRlVectorEnv(world, 32, seed=0)
+    from rsl_rl.runners import OnPolicyRunner  # takes seconds: it imports wandb
+
     runner = OnPolicyRunner(env, settings(32), log_dir=str(tmp_path), device="cpu")
     runner.logger.git_status_repos = []
     weights = [p.clone() for p in runner.alg.actor.parameters()]

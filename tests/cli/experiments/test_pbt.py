@@ -8,10 +8,12 @@ import sys
 import time
 
 import pytest
+from killed_process import run_until_killed
 from runs_compared import FEW, SMALL, assert_equal_runs
 from thorough import only_thorough
 
 from worldloom.cli.main import main
+from worldloom.learn.experiments.population.member_job import _GenerationRecorder
 from worldloom.learn.experiments.population.population_folder import read_population_folder
 
 SHORT = ("CartPole-v1", *FEW, *SMALL["ppo"], "--total-steps", "768", "--generation-steps", "256")
@@ -98,10 +100,18 @@ def test_a_training_ends_at_a_score(worldloom, tmp_path):
     assert code == 0 and json.loads(out)["generations"] == 1 and json.loads(out)["complete"]
 
 
-@pytest.mark.parametrize("parallel", [1, pytest.param(2, marks=only_thorough)])
-def test_a_population_that_was_killed_ends_the_same(worldloom, tmp_path, finished, parallel):
+def test_a_population_that_was_killed_ends_the_same(worldloom, tmp_path, finished):
     folder = tmp_path / "killed"
-    flags = [*SHORT, *SEARCH, "--parallel", str(parallel), "--run-dir", str(folder)]
+    command = ["pbt", *SHORT, *SEARCH, "--run-dir", str(folder)]
+    run_until_killed(_GenerationRecorder, "member_01", 3, command)
+    assert _results(folder) == 4
+    assert_resumed_as_finished(worldloom, folder, finished)
+
+
+@only_thorough  # three processes that import PyTorch
+def test_a_parallel_population_that_was_killed_ends_the_same(worldloom, tmp_path, finished):
+    folder = tmp_path / "killed"
+    flags = [*SHORT, *SEARCH, "--parallel", "2", "--run-dir", str(folder)]
     process = subprocess.Popen([sys.executable, "-m", "worldloom", "pbt", *flags], stderr=subprocess.PIPE)
     deadline = time.monotonic() + 300
     while process.poll() is None and time.monotonic() < deadline and _results(folder) < 4:
@@ -109,6 +119,11 @@ def test_a_population_that_was_killed_ends_the_same(worldloom, tmp_path, finishe
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert 4 <= _results(folder) < 9, process.stderr.read().decode()
+    assert_resumed_as_finished(worldloom, folder, finished)
+
+
+def assert_resumed_as_finished(worldloom, folder, finished):
+    """Assert that a population that was killed and resumed has the results of one that was not."""
     assert worldloom("pbt", "--resume", "--run-dir", folder, "--quiet")[0] == 0
     assert (folder / "history.csv").read_bytes() == (finished / "history.csv").read_bytes()
     for member in range(3):
@@ -121,8 +136,6 @@ def _results(folder):
 
 
 def test_ctrl_c_ends_the_generation_and_it_is_trained_again(worldloom, tmp_path, finished, monkeypatch):
-    from worldloom.learn.experiments.population.member_job import _GenerationRecorder
-
     on_iteration = _GenerationRecorder.on_iteration
 
     def interrupt(self, trainer, progress):

@@ -8,10 +8,12 @@ import sys
 import time
 
 import pytest
+from killed_process import run_until_killed
 from runs_compared import FEW, SMALL, assert_equal_runs
 from thorough import only_thorough
 
 from worldloom.cli.main import main
+from worldloom.learn.experiments.sweep.score_callback import ScoreCallback
 from worldloom.learn.experiments.sweep.sweep_folder import read_sweep_folder
 
 pytest.importorskip("optuna")
@@ -155,10 +157,18 @@ def test_a_trial_that_diverges_has_failed(worldloom, tmp_path):
     assert code == 0 and all("not finite" in trial["error"] for trial in trials if trial["state"] == "failed")
 
 
-@pytest.mark.parametrize("parallel", [1, pytest.param(2, marks=only_thorough)])
-def test_a_sweep_that_was_killed_ends_with_the_same_table(worldloom, tmp_path, parallel):
-    steps = ("--total-steps", str(128 * 24), "--checkpoint-every", "0.1", "--trials", "3")
-    flags = [*SHORT, *steps, *SEARCH, "--parallel", str(parallel)]
+def test_a_sweep_that_was_killed_ends_with_the_same_table(worldloom, tmp_path):
+    flags = [*SHORT, "--checkpoint-every", "1e-6", "--trials", "3", *SEARCH]
+    folder = tmp_path / "killed"
+    run_until_killed(ScoreCallback, "trial_0001", 2, ["sweep", *flags, "--run-dir", str(folder)])
+    assert list(read_sweep_folder(folder).results) == [0]
+    assert_resumed_as_whole(worldloom, folder, flags, tmp_path)
+
+
+@only_thorough  # three processes that import PyTorch
+def test_a_parallel_sweep_that_was_killed_ends_with_the_same_table(worldloom, tmp_path):
+    flags = [*SHORT, "--total-steps", str(128 * 24), "--checkpoint-every", "0.1", "--trials", "3", *SEARCH]
+    flags += ["--parallel", "2"]
     folder = tmp_path / "killed"
     command = [sys.executable, "-m", "worldloom", "sweep", *flags, "--run-dir", str(folder)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
@@ -168,6 +178,11 @@ def test_a_sweep_that_was_killed_ends_with_the_same_table(worldloom, tmp_path, p
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert len(read_sweep_folder(folder).results) < 3, process.stderr.read().decode()
+    assert_resumed_as_whole(worldloom, folder, flags, tmp_path)
+
+
+def assert_resumed_as_whole(worldloom, folder, flags, tmp_path):
+    """Assert that a sweep that was killed and resumed has the results of one that was not."""
     assert worldloom("sweep", "--resume", "--run-dir", folder)[0] == 0
     assert worldloom("sweep", *flags, "--run-dir", tmp_path / "whole")[0] == 0
     assert (folder / "trials.csv").read_bytes() == (tmp_path / "whole" / "trials.csv").read_bytes()
@@ -180,8 +195,6 @@ def _lines(folder):
 
 
 def test_ctrl_c_stops_after_the_iteration_and_resumes(worldloom, tmp_path, monkeypatch):
-    from worldloom.learn.experiments.sweep.score_callback import ScoreCallback
-
     on_iteration = ScoreCallback.on_iteration
 
     def interrupt(self, trainer, progress):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from thorough import only_thorough
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.algorithms.ppo import PPOConfig
@@ -98,6 +99,7 @@ def test_a_killed_process_leaves_what_it_measured(monkeypatch):
     assert "was killed by SIGKILL" in search.rates[1].problem == search.end
 
 
+@only_thorough  # a process that imports PyTorch
 def test_nothing_to_measure_is_an_error():
     config = PPOConfig(num_steps=5, minibatches=7, device="cpu", total_steps=6000)
     with pytest.raises(InputError, match=r"no number of worlds could be measured, 64 as the last: .*7 minibatches"):
