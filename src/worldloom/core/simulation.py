@@ -177,7 +177,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         arguments = self._origin.arguments
         self.definition = self.definition.with_options(options)
         with shards.WARP_LOCK:
-            self.schedule = plan(self.definition, self.autoreset, self.checks)
+            self.schedule = shared_schedule(self.definition, self.autoreset, self.checks)
             self._compile(arguments["fuse"], arguments["tuned"])
 
     # -- running -----------------------------------------------------------------------------------------------------

@@ -278,10 +278,15 @@ class Definition:
         """The world with these options of its alternatives. Its saved states are those of the world."""
         if not self.written:
             return self
-        phases: dict[str, Any] = {name: expand(entries, options) for name, entries in self.written.items()}
-        chosen = replace(self.checked, **phases, options=dict(options), origin=self.origin or self)
-        chosen.__dict__["checked"] = chosen
-        return chosen
+        origin = self.origin or self
+        key = ("options", *sorted(options.items()))
+        if key not in origin.derived:
+            phases: dict[str, Any] = {name: expand(entries, options) for name, entries in self.written.items()}
+            chosen = replace(origin.checked, **phases, options=dict(options), origin=origin)
+            chosen.__dict__["checked"] = chosen
+            origin.derived[key] = chosen
+        definition: Definition = origin.derived[key]
+        return definition
 
     def for_cuda(self) -> Definition:
         """The world as it runs on CUDA: with ``cuda_float32``, every ``wl.float64`` is a ``wl.float32``."""
