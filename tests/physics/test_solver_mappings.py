@@ -5,7 +5,7 @@ import pytest
 
 import worldloom as wl
 from worldloom import physics
-from worldloom.physics.solving.coloured import COLOURS
+from worldloom.physics.solving.colouring import COLOURS
 
 SMALL = COLOURS + 3  # boxes on a large one, so that it has more contacts than colours with a kernel
 WORLDS = 4

@@ -14,6 +14,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.solving.body_motion import body_functions
+from worldloom.physics.solving.colouring import COLOURS, SUBSTEPS
 from worldloom.physics.solving.contact_systems import contact_functions
 from worldloom.physics.solving.solver import (
     RESTITUTION,
@@ -26,10 +27,6 @@ from worldloom.physics.solving.solver import (
     sum_of,
 )
 
-COLOURS = 5  # with a kernel for each of their passes
-SUBSTEPS = 4  # of the worlds that are solved by colour, with one sweep in each half
-SWEEPS = 1
-
 
 @wl.function
 def contact_softness(dt: float, frequency: float, damping: float):
@@ -37,27 +34,6 @@ def contact_softness(dt: float, frequency: float, damping: float):
     h = dt / float(SUBSTEPS)
     rate, mass, relief = softness(min(frequency, 0.25 / h), damping, h)
     return h, rate, mass, relief
-
-
-def marking_function(World: type, Contact: type, by_colour: bool) -> Any:
-    """The function that decides whether a world is solved by colour, and marks its contacts for it.
-
-    ``contact.batch`` is the colour of contacts with a kernel, -1 of others. The system that colours contacts calls it.
-    Without ``by_colour`` no world is.
-    """
-
-    @wl.function
-    def mark_contacts(world: World):
-        weightless = wl.length_sq(world.gravity) == 0.0
-        world.by_colour = world.substeps == SUBSTEPS and world.sweeps == SWEEPS and not weightless
-        for contact in world.all(Contact):
-            contact.batch = contact.colour if world.by_colour and contact.colour < COLOURS else -1
-
-    @wl.function
-    def mark_none(world: World):
-        world.by_colour = False
-
-    return mark_contacts if by_colour else mark_none
 
 
 def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:

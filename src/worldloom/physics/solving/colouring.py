@@ -10,6 +10,9 @@ from typing import Any
 import worldloom as wl
 
 MAX_SHARED_COLOURS = 30
+COLOURS = 5  # with a kernel for each of their passes, where worlds are solved by colour
+SUBSTEPS = 4  # of these worlds, with SWEEPS in each half
+SWEEPS = 1
 
 
 @wl.function
@@ -21,21 +24,27 @@ def lowest_free(used: int) -> int:
     return colour
 
 
-def colour_function(World: type, Body: type, Contact: type) -> Any:
+def colour_function(World: type, Body: type, Contact: type, by_colour: bool) -> Any:
     """The function that colours the contacts to be solved and lists them by colour; a system over the world calls it.
 
     Afterwards the k-th contact to be solved is the row ``order`` of row k, those of colour c end before
     ``colour_end`` of row c, and ``world.contact_colours`` is the number of colours.
+
+    With ``by_colour``, kernels over contacts of one colour follow: ``world.by_colour`` says whether they solve a world,
+    and ``contact.batch`` is the colour of contacts with a kernel, -1 of others.
     """
 
     @wl.function
     def colour_contacts(world: World):
         for body in world.all(Body):
             body.colours = 0
+        weightless = wl.length_sq(world.gravity) == 0.0
+        world.by_colour = by_colour and world.substeps == SUBSTEPS and world.sweeps == SWEEPS and not weightless
         shared = 0
         total = 0
         for contact in world.all(Contact):
             contact.colour = -1
+            contact.batch = -1
             if contact.solved:
                 a = world.at(Body, contact.a_id)
                 b = world.at(Body, contact.b_id)
@@ -46,6 +55,7 @@ def colour_function(World: type, Body: type, Contact: type) -> Any:
                     used = used | b.colours
                 colour = lowest_free(used)
                 contact.colour = colour
+                contact.batch = colour if world.by_colour and colour < COLOURS else -1
                 if colour < MAX_SHARED_COLOURS:
                     shared = max(shared, colour + 1)
                     if a.inverse_mass > 0.0:
