@@ -16,7 +16,10 @@ def test_the_same_as_json(worldloom):
     code, out, _ = worldloom("tune", "CartPole-v1", "--device", "cpu", "--num-worlds", 4, "--warm-up", 1, "--json")
     report = json.loads(out)
     assert code == 0
-    assert set(report) == {"env", "device", "num_worlds", "kernels", "seconds_before", "seconds_after", "gain", "note"}
+    assert set(report) == {
+        "env", "device", "num_worlds", "kernels", "seconds_before", "seconds_after", "gain", "note",
+        "alternatives",
+    }  # fmt: skip
     assert (report["device"], report["num_worlds"], report["kernels"]) == ("cpu", 4, [])
     assert report["seconds_before"] is report["seconds_after"] is report["gain"] is None
 

@@ -241,7 +241,7 @@ def test_what_systems_rejects():
     with pytest.raises(wl.DefinitionError, match=r"derive from physics\.ManyBody, and Plain does not") as raised:
         physics.systems(Pit, Plain, mapping="many_bodies")
     assert raised.value.file == __file__ and raised.value.fix == "write 'class Plain(physics.ManyBody)'"
-    with pytest.raises(ValueError, match="mapping is 'worlds' or 'many_bodies', not 'gpu'"):
+    with pytest.raises(wl.DefinitionError, match="mapping cannot be 'gpu'"):
         physics.systems(Pit, Stone, mapping="gpu")
     with pytest.raises(wl.DefinitionError, match="at least 1, not 0 and 4"):
         physics.systems(Pit, Stone, mapping="many_bodies", substeps=0)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import worldloom as wl
+from worldloom.core.base.errors import misuse
 from worldloom.physics import bodies
 from worldloom.physics.broad_phase import broad_phase_systems
 from worldloom.physics.joints.systems import joint_systems
@@ -88,8 +89,7 @@ def systems(
         sweeps: over all contacts in each half of a substep, with ``mapping="many_bodies"``.
     """
     if mapping not in get_args(Mapping):
-        known = ", ".join(map(repr, get_args(Mapping)))
-        raise ValueError(f"mapping is one of {known}, not {mapping!r}")
+        raise misuse(f"mapping cannot be {mapping!r}", f"give one of {', '.join(map(repr, get_args(Mapping)))}")
     extra = SplitState if mapping == "many_bodies" else NoState
 
     class Contact(wl.Entity, bodies.ContactState, extra):
