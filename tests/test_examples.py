@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from thorough import THOROUGH
+from thorough import THOROUGH, only_thorough
 
 from worldloom.cli.main import main
 from worldloom.core.registry import registry
@@ -290,6 +290,12 @@ OWN_LOOPS = ("own_loop_with_parts", "cleanrl_style", "train_with_sb3", "train_wi
 LONG_TO_COMPILE = ("physics_contacts", "physics_hinge", "physics_pile", "physics_rays", "physics_vehicle")
 """Worlds of rigid bodies take 20 s to compile; one example runs always, these in ``make test-thorough``."""
 
+COVERED = (
+    "evaluation_and_schedules", "foragers", "network_options", "population_training", "predator_prey", "rnd",
+    "self_play", "several_policies", "sweep_settings", "tag_coplay", "train_sac",
+)  # fmt: skip
+"""Examples of trainings and worlds that other tests run too, for three seconds and more; ``make test-thorough``."""
+
 LINES = 100
 LONGER = {"bullets": 125, "native_launch": 115, "robot_reach": 110, "ppo_rollout": 81}
 """Upper bounds of the number of lines, in general, of whole games, and of PPO in 80 lines."""
@@ -347,7 +353,7 @@ ARGUMENTS = {"run_exported_policy": exported_policy}
 def test_example(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
-    if name in (*OWN_LOOPS, *LONG_TO_COMPILE) and not THOROUGH:
+    if name in (*OWN_LOOPS, *LONG_TO_COMPILE, *COVERED) and not THOROUGH:
         pytest.skip("runs in make test-thorough")
     if name in ARGUMENTS:
         monkeypatch.setattr(sys, "argv", [name, ARGUMENTS[name](tmp_path)])
@@ -371,12 +377,13 @@ def test_the_written_world_agrees_with_itself_compiled():
     assert main(["check", str(FOLDER / "write_a_world.py"), *options]) == 0
 
 
-@pytest.mark.parametrize(("name", "steps"), [("predator_prey", 12), ("bullets", 60), ("foragers", 80)])
+@pytest.mark.parametrize(("name", "steps"), [("predator_prey", 12), ("foragers", 80), ("bullets", 60)])
 def test_worlds_with_populations_agree_with_themselves_compiled(name: str, steps: int):
     world = runpy.run_path(str(FOLDER / f"{name}.py"))["WORLD"]
     assert compare(world, ("python", "cpu"), num_worlds=1, steps=steps) is None
 
 
+@only_thorough  # the example plays it, and test_varying_agents.py trains
 def test_the_bullet_game_can_be_trained(tmp_path: Path):
     run = str(tmp_path / "run")
     options = f"--device cpu --num-envs 64 --total-steps 8192 --no-video --quiet --run-dir {run}".split()

@@ -118,6 +118,7 @@ def test_unknown_games_and_batching_are_refused() -> None:
         list(cule_table3.runs(cule_table3.Settings(batching=("20x20",))))
 
 
+@only_thorough  # hundreds of frames of ALE
 def test_whole_games_are_played_in_ale(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a move every game of Pong is lost by 21 points; cut off, it has lost fewer."""
     pytest.importorskip("ale_py")
@@ -302,6 +303,7 @@ def test_worlds_are_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     madrona_figure3.main(figure)
 
 
+@only_thorough  # compiles Hanabi
 def test_masked_actions_are_legal() -> None:
     assert madrona_worlds.measure("Hanabi-v0", 2, "cpu", 0.02, 30).rate > 0.0  # asserts that there are no faults
 

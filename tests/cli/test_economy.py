@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from thorough import only_thorough
 
 from worldloom.core.registry import registry
 from worldloom.envs.covid import economy as module
@@ -63,6 +64,7 @@ def test_a_run_is_drawn_against_what_happened(worldloom, learned, tmp_path):
     assert "no tool for policy making" in err
 
 
+@only_thorough  # test_covid_policies.py plays all constant policies
 def test_a_run_stands_in_one_table_with_all_constant_policies(worldloom, learned, tmp_path):
     code, out, err = worldloom("economy", "sweep", "--against", learned, "--out", tmp_path)
     assert code == 0, err

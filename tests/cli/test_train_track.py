@@ -2,6 +2,7 @@
 
 import pytest
 from runs_compared import FEW, SMALL
+from thorough import only_thorough
 
 from worldloom.cli.commands import train_parser
 from worldloom.learn.tracking.tracker_ids import read_tracker_ids
@@ -33,6 +34,7 @@ def test_a_resumed_run_continues_its_tracked_run(worldloom, tmp_path, client):
     assert {point.step for point in client.get_metric_history(id_, "loss/value")} == {128, 256}
 
 
+@only_thorough  # a database of MLflow takes seconds
 def test_seeds_form_a_group(worldloom, tmp_path, client):
     options = ("--track", "mlflow", "--seeds", "0:2", "--run-dir", tmp_path / "both")
     assert worldloom("train", *SHORT, "--total-steps", "128", *options)[0] == 0

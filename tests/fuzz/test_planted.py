@@ -5,6 +5,7 @@ import pytest
 from thorough import only_thorough
 
 
+@only_thorough  # compiles dozens of worlds
 def test_a_planted_fault_is_found_soon():
     """A sample of one; ``python tests/fuzz/planted_faults.py`` plants all."""
     assert planted.systems_until_found("swapped branch", 10, 6)[0]

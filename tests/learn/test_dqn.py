@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from dqn_worlds import CINEMA, FLOCK, SMALL, YARD, Diary, only, worlds
-from thorough import THOROUGH
+from thorough import THOROUGH, only_thorough
 from worlds import CLOCK, FARM, KITCHEN, PARTY
 
 import worldloom as wl
@@ -211,6 +211,7 @@ def test_settings_out_of_range_are_refused(changes: dict[str, object]) -> None:
 # -- learning ----------------------------------------------------------------------------------------------------------
 
 
+@only_thorough  # test_dqn_options.py learns a smaller world
 def test_it_learns_cartpole() -> None:
     """As it is trained, with a random action in every twentieth step; and then without.
 

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 from meadow import MEADOW, SKY
-from thorough import THOROUGH
+from thorough import THOROUGH, only_thorough
 from varying_agents import OFFICE
 
 import worldloom as wl
@@ -172,6 +172,7 @@ def test_a_wrong_configuration_is_one_sentence():
             environment({"num_envs": 2, "world": "Elsewhere-v0", "module": "no_such_module"})
 
 
+@only_thorough  # the next tests train two policies
 def test_ppo_learns_to_balance():
     config = batch_config("CartPole-v1", 16).training(
         train_batch_size=512, minibatch_size=128, num_epochs=6, lr=3e-3, gamma=0.98, lambda_=0.9

@@ -8,6 +8,7 @@ import pytest
 import torch
 from gymnasium import wrappers
 from gymnasium.wrappers import vector
+from thorough import covering
 
 N, STEPS = 2, 24
 WORLDS = ["CartPole-v1", "FrozenLake-v1", "Blackjack-v1", "Pendulum-v1", "Pong-v5"]
@@ -99,8 +100,7 @@ def test_every_wrapper_is_covered():
     assert set(vector.__all__) == set(WRAPPERS)
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("name", sorted(WRAPPERS.keys() - RENDERERS))
+@pytest.mark.parametrize(("name", "world"), covering(sorted(WRAPPERS.keys() - RENDERERS), WORLDS))
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_wrapper_works_as_on_gymnasiums_own(name, world):
     if world == "Pong-v5":
@@ -126,8 +126,7 @@ def test_wrapper_works_as_on_gymnasiums_own(name, world):
             assert observations in wrapped.observation_space
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("name", sorted(RENDERERS))
+@pytest.mark.parametrize(("name", "world"), covering(sorted(RENDERERS), WORLDS))
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 def test_wrapper_that_draws(name, world, tmp_path, monkeypatch):
     pytest.importorskip(NEEDS[name])
