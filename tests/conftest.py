@@ -252,6 +252,16 @@ def columns() -> Callable[[wl.Simulation], dict[str, np.ndarray]]:
     return lambda sim: {c.name: np.array(c.numpy()) for t in sim.tables.values() for c in t}
 
 
+@pytest.fixture(scope="module")
+def without_event_waits() -> Iterator[None]:
+    """Resumed runs do not wait for the next second, which would give their TensorBoard events a later file name."""
+    from worldloom.learn.runs import run_folder
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_folder, "_wait_for_later_name", lambda folder: None)
+        yield
+
+
 @pytest.fixture
 def without_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands in this process draw no learning curve, which takes longer than a short training."""

@@ -121,9 +121,10 @@ class Machine:
 
     def _group(self, spec: KernelSpec, numbers: range, block: int) -> None:
         """Run the threads that share a row or a block, or a world in a compaction. The last block may have fewer."""
-        barrier, votes = threading.Barrier(len(numbers), timeout=20), [False] * len(numbers)
+        barrier, votes = threading.Barrier(len(numbers), timeout=300), [False] * len(numbers)
         held: list[Any] = [None] * len(numbers)
-        warps = [threading.Barrier(min(WARP_SIZE, len(numbers)), timeout=20) for _ in range(0, len(numbers), WARP_SIZE)]
+        lanes = min(WARP_SIZE, len(numbers))
+        warps = [threading.Barrier(lanes, timeout=300) for _ in range(0, len(numbers), WARP_SIZE)]
         rows = np.int32(spec.active_threads(self.simulation.num_worlds))
         failed: list[BaseException] = []
         columns = [Memory(self.tables[t][f].values) for t, f in spec.columns]

@@ -49,7 +49,7 @@ def test_heavy_worlds_come_in_small_slices(worlds: int, threads: int, expected: 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_more_runs_than_threads_take_turns(threads: int) -> None:
     ran: list[tuple[int, str]] = []
-    meeting = threading.Barrier(threads, timeout=20)
+    meeting = threading.Barrier(threads, timeout=300)
 
     def job(number: int) -> None:
         if number < threads:  # so that each thread has one of the first
@@ -71,7 +71,7 @@ def test_an_error_in_a_turn_comes_out() -> None:
 
 def test_all_jobs_run_each_in_its_own_thread() -> None:
     ran: dict[int, str] = {}
-    meeting = threading.Barrier(3, timeout=20)
+    meeting = threading.Barrier(3, timeout=300)
 
     def job(number: int) -> None:
         meeting.wait()

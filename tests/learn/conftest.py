@@ -28,3 +28,10 @@ def run(originals, tmp_path):
 @pytest.fixture(scope="module", autouse=True)
 def quick(quick_compilation: None) -> None:
     """The tests of this folder are about what worlds do: they compile them without optimizations."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_waits(request: pytest.FixtureRequest) -> None:
+    """No test but those of ``test_run_folder.py`` reads TensorBoard's events."""
+    if request.module.__name__ != "test_run_folder":
+        request.getfixturevalue("without_event_waits")

@@ -1,6 +1,5 @@
 """Settings that need more memory than there is are refused before any of it is taken."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -23,10 +22,8 @@ FLAT = PolicySpec({"seen": ObservationSpec((7,))}, ActionSpec("categorical", (3,
 
 
 def refused(make, match):
-    begin = time.monotonic()
     with pytest.raises(InputError, match=match):
         make()
-    assert time.monotonic() - begin < 10.0, "it was seen beforehand"
 
 
 @pytest.mark.parametrize("hidden", [(10**9, 10**9), (2**31 - 1,) * 3])
