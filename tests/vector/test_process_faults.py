@@ -53,6 +53,10 @@ def named_memory(*pids: int) -> set[str]:
     return {path for path in maps + opened if path.startswith("/dev/shm/")}
 
 
+PROGRAMS: list[subprocess.Popen[str]] = []
+"""The programs that the current test has started."""
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind() -> Iterator[None]:
     """A test leaves no shared memory, file descriptors or child processes."""
@@ -67,6 +71,9 @@ def nothing_is_left_behind() -> Iterator[None]:
 
     before = traces()
     yield
+    while PROGRAMS:  # of a test that failed
+        with PROGRAMS.pop() as program:
+            program.kill()
     assert traces() == before
 
 
@@ -328,6 +335,7 @@ def start(ending: str) -> tuple[subprocess.Popen[str], list[int]]:
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
     )
+    PROGRAMS.append(program)
     return program, [int(pid) for pid in program.stdout.readline().split()]
 
 
