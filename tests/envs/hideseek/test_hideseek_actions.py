@@ -214,3 +214,16 @@ def test_an_agent_at_rest_is_not_pushed_through_a_wall(sim: wl.Simulation) -> No
         scene.step(FORWARD)
     sim.set_config("sleep_steps", 20)
     assert 1.9 < scene.position(seeker)[1] < 2.1
+
+
+@pytest.mark.parametrize(("row", "friction"), [(BOX, 4.0), (RAMP, 1.0)])
+def test_the_friction_of_two_bodies_is_the_mean_of_both(sim: wl.Simulation, row: int, friction: float) -> None:
+    """A body that slides on the floor, whose friction is 0.1, loses mean * g of its speed per second."""
+    scene = make_scene(sim)
+    scene.put(row, 0.0, 0.0)
+    for _ in range(3):
+        scene.step(NOTHING)
+    scene.solids.velocity.numpy()[:, row] = (4.0, 0.0, 0.0)
+    scene.step(NOTHING)
+    slowed = (4.0 - scene.solids.velocity.numpy()[0, row, 0]) * 30.0
+    assert slowed == pytest.approx(0.5 * (friction + 0.1) * 9.8, rel=0.02)

@@ -10,7 +10,9 @@ from thorough import THOROUGH
 
 import worldloom as wl
 from worldloom import physics
+from worldloom.core.measure.random_actions import random_actions
 from worldloom.envs.hideseek.entities import EXTENT, FREE, MAX_WALLS, UNOWNABLE
+from worldloom.envs.hideseek.packing import PILE
 
 LEVELS = int(os.environ.get("WORLDLOOM_LEVELS", "10000" if THOROUGH else "300"))
 UNIT = 2.0 * EXTENT  # m, the side of the arena
@@ -122,8 +124,8 @@ def test_doors_are_gaps_of_the_right_width(levels: wl.Simulation) -> None:
     assert 0.1 < kinds.mean() < 0.9
 
 
-def test_connections_cross_the_middle_of_what_they_connect(levels: wl.Simulation) -> None:
-    """Inner walls exist in both orientations, and one to five connections are made."""
+def test_levels_have_up_to_five_connections_and_six_doors(levels: wl.Simulation) -> None:
+    """Inner walls exist in both orientations; test_hideseek_walls.py has where they are."""
     inner = np.zeros(2, int)
     for world in range(LEVELS):
         doors = numbers(levels, "doors")[world, : numbers(levels, "num_doors")[world]]
@@ -137,24 +139,53 @@ def test_connections_cross_the_middle_of_what_they_connect(levels: wl.Simulation
 
 
 def test_no_body_starts_in_a_wall_or_another(levels: wl.Simulation) -> None:
-    """Except after 20 rejections, which are counted; agents may overlap each other."""
-    unexplained = placed = 0
+    """After 20 rejections, which are counted, it may be in another body, never in a wall; agents may overlap."""
+    unexplained = placed = in_walls = 0
     for world in range(LEVELS):
         solids, first = solids_of(levels, world), int(numbers(levels, "first_agent")[world])
         boxes = int(numbers(levels, "num_boxes")[world])
-        obstacles = [tuple(wall) for wall in walls_of(levels, world)]
+        walls = [tuple(wall) for wall in walls_of(levels, world)]
+        bodies: list[tuple[float, ...]] = []
         blocked = 0
         for row in range(first + 5):
             assert (np.abs(solids["position"][row, :2]) <= EXTENT).all()
             ramp = boxes <= row < first
             area = footprint(solids["position"][row], solids["rotation"][row], solids["size"][row], ramp)
-            blocked += any(overlaps(area, other) for other in obstacles)
+            in_walls += any(overlaps(area, wall) for wall in walls)
+            blocked += any(overlaps(area, other) for other in bodies)
             if row < first:
-                obstacles.append(area)
+                bodies.append(area)
             placed += 1
         unexplained += max(blocked - int(numbers(levels, "forced_placements")[world]), 0)
-    assert unexplained == 0
+    assert in_walls == unexplained == 0
     assert numbers(levels, "forced_placements").sum() < 0.01 * placed
+
+
+def test_packed_bodies_stand_side_by_side(quick_compilation: None) -> None:
+    """No two overlap, walls leave their place free, and most have neighbours within the gap."""
+    sim = wl.Simulation("HideSeek-v0", 40, "cpu", seed=2, config={"packed": True, "max_boxes": 9})
+    neighbours = 0
+    for world in range(40):
+        solids, first = solids_of(sim, world), int(numbers(sim, "first_agent")[world])
+        boxes = int(numbers(sim, "num_boxes")[world])
+        areas = [
+            footprint(solids["position"][row], solids["rotation"][row], solids["size"][row], boxes <= row < first)
+            for row in range(first + 5)
+        ]
+        assert all(PILE[0] - 1e-4 <= area[0] and area[3] <= PILE[3] for area in areas)
+        walls = [tuple(wall) for wall in walls_of(sim, world)]
+        assert len(walls) >= 4 and not any(overlaps(area, wall) for area in areas for wall in walls)
+        pairs = [(a, b) for k, a in enumerate(areas) for b in areas[:k]]
+        assert not any(overlaps(a, b) for a, b in pairs)
+        neighbours += sum(overlaps(a, b, slack=-0.21) for a, b in pairs)
+    assert neighbours > 40 * 15
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        sim.step(random_actions(sim, rng))
+    floor = (numbers(sim, "first_agent") + numbers(sim, "num_agents"))[:, None]
+    first, second = (sim["Pair"].padded(name).numpy() for name in ("a", "b"))
+    live = np.arange(first.shape[1]) < sim["Pair"].counts.numpy()[:, None]
+    assert (live & (first < floor) & (second < floor)).sum() > 40 * 10 and sim.errors() == []
 
 
 def test_yaws_cover_half_a_turn(levels: wl.Simulation) -> None:

@@ -52,6 +52,8 @@ class Arena(physics.World):
     max_boxes: wl.Config = 8  # up to 9
     min_elongated: wl.Config = 3  # boxes that are elongated
     ramps: wl.Config = 2  # up to 2
+    packed: wl.Config = False  # whether bodies start side by side, see hideseek.packing
+    pile_gap: wl.Config = 0.2  # m, between packed bodies
     preparation: wl.Config = 96  # steps without rewards, in which seekers stand still
     move_force: wl.Config = 96.0  # N per choice
     turn_torque: wl.Config = 32.0  # N m per choice
@@ -73,7 +75,7 @@ class Arena(physics.World):
     num_agents: int
     first_agent: int  # rows of Solid: boxes, ramps, agents, the floor, walls
     obstacles: wl.Array(wl.vec4, MAX_OBSTACLES)  # bounding rectangles at the start: x, y, x, y; walls first
-    forced_placements: int  # bodies placed without a free spot
+    forced_placements: int  # bodies without a place that is free of other bodies
 
     clock: int  # steps of the episode
     spotted: bool  # whether a seeker sees a hider

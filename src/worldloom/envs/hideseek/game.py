@@ -31,6 +31,7 @@ LIMITS = {
     "max_boxes": (0, MAX_BOXES),
     "min_elongated": (0, MAX_BOXES),
     "ramps": (0, MAX_RAMPS),
+    "pile_gap": (0.0, 1.0),
     "preparation": (0, inf),
     "reach": (0.0, inf),
     "lidar_range": (0.0, inf),

@@ -1,4 +1,4 @@
-"""Bodies of a level: boxes, ramps and agents at free places, the floor and the walls."""
+"""Bodies of a level: boxes, ramps and agents at free places or packed, the floor and the walls."""
 
 from math import pi
 
@@ -13,6 +13,7 @@ from worldloom.envs.hideseek.bodies import (
     FLOOR,
     FRICTIONS,
     RAMP,
+    RAMP_MIDDLE,
     WALL,
     body_shape,
     footprint,
@@ -35,9 +36,13 @@ from worldloom.envs.hideseek.entities import (
     Seeker,
     Solid,
 )
+from worldloom.envs.hideseek.packing import PILE, advance, row_corner
 from worldloom.physics.mass import bounding_radius
 
 MAX_REJECTIONS = 20
+"""After which a body may overlap others, but no wall."""
+MAX_TRIES = 400
+"""Places that are drawn for a body; a place without a wall is found long before."""
 
 
 @wl.system(separate=True)
@@ -49,6 +54,7 @@ def place_bodies(world: Arena):
     world.forced_placements = 0
     world.clock = 0
     obstacles = world.num_walls
+    corner = wl.vec3(PILE[0], PILE[1], 0.0)
     for number in range(world.first_agent + world.num_agents):
         kind = ELONGATED
         if number >= world.first_agent:
@@ -57,20 +63,30 @@ def place_bodies(world: Arena):
             kind = RAMP
         elif number >= elongated:
             kind = CUBE
+        half = half_size(kind)
         x, y, yaw = 0.0, 0.0, 0.0
         tries = 0
         blocked = True
-        while blocked and tries <= MAX_REJECTIONS:
+        if world.packed:
+            corner = row_corner(corner, half, world.pile_gap)
+            x, y = corner.x + half.x, corner.y + half.y
+            if kind == RAMP:
+                y -= RAMP_MIDDLE
+            if kind == AGENT:
+                yaw = 0.5 * pi * float(world.integer(4))
+            corner = advance(corner, half, world.pile_gap)
+            blocked = False
+        while blocked and tries < MAX_TRIES:
             tries += 1
             x, y = world.random(-EXTENT, EXTENT), world.random(-EXTENT, EXTENT)
             yaw = world.random(0.0, pi)
             rectangle = footprint(kind, x, y, yaw)
             blocked = False
-            for k in range(obstacles):
+            for k in range(obstacles if tries <= MAX_REJECTIONS else world.num_walls):
                 if overlap(rectangle, world.obstacles[k]):
                     blocked = True
                     break
-        if blocked:
+        if tries > MAX_REJECTIONS:
             world.forced_placements += 1
         if kind != AGENT:
             world.obstacles[wl.clamp(obstacles, 0, MAX_OBSTACLES - 1)] = footprint(kind, x, y, yaw)
@@ -78,11 +94,11 @@ def place_bodies(world: Arena):
         world.spawn(
             Solid,
             shape=body_shape(kind),
-            size=half_size(kind),
+            size=half,
             position=wl.vec3(x, y, start_height(kind)),
             place=wl.vec2(x, y),
             rotation=yaw_rotation(yaw),
-            radius=bounding_radius(body_shape(kind), half_size(kind)),
+            radius=bounding_radius(body_shape(kind), half),
             mass=AGENT_MASS if kind == AGENT else BOX_MASS,
             angular_factor=wl.vec3(0.0, 0.0, 1.0) if kind == AGENT else wl.vec3(1.0, 1.0, 1.0),
             friction=FRICTIONS[kind],

@@ -4,7 +4,9 @@ A wall is horizontal (orientation 0, at a height y from x = low to high) or vert
 """
 
 import worldloom as wl
+from worldloom.envs.hideseek.bodies import overlap
 from worldloom.envs.hideseek.entities import EXTENT, WALL_HALF_WIDTH, Arena
+from worldloom.envs.hideseek.packing import PILE
 
 MIN_LENGTHS = wl.vec2(0.3, 0.5)
 """Shortest walls of each orientation that are connected."""
@@ -155,12 +157,14 @@ def build_walls(world: Arena):
 
 @wl.system(separate=True)
 def raise_walls(world: Arena):
-    """Rectangles of all walls in the arena; walls without length are left out."""
+    """Rectangles of all walls in the arena; those without length are left out, and those where bodies are packed."""
     world.num_walls = 0
     for orientation in range(2):
         for k in range(world.wall_counts[orientation]):
             low, high = world.wall_lows[orientation, k], world.wall_highs[orientation, k]
             if low < high:
                 line = world.wall_lines[orientation, k]
-                world.obstacles[world.num_walls] = bounds(orientation, line, low, high, WALL_HALF_WIDTH)
-                world.num_walls += 1
+                wall = bounds(orientation, line, low, high, WALL_HALF_WIDTH)
+                if not (world.packed and overlap(wall, PILE)):
+                    world.obstacles[world.num_walls] = wall
+                    world.num_walls += 1
