@@ -29,21 +29,25 @@ def incline(degrees, friction):
     return [BodySpec(physics.PLANE, rotation=tilt, motion=physics.STATIC, friction=friction), box]
 
 
-@pytest.mark.parametrize("friction", [0.3, 0.5])
-def test_boxes_slide_on_inclines_at_the_exact_speed_or_rest(friction):
-    degrees = np.arange(20, 41, 2)
-    sim = simulate(*(incline(int(angle), friction) for angle in degrees))
+@pytest.mark.parametrize("friction", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("sleep_speed", [0.01, 0.0])
+def test_boxes_slide_on_inclines_at_the_exact_speed_or_rest(friction, sleep_speed):
+    """Without sleep too, which would hide creep below 1 cm/s."""
+    degrees = np.arange(20, 41)
+    sim = simulate(*(incline(int(angle), friction) for angle in degrees), sleep_speed=sleep_speed)
     bodies = run(sim, 30)
     start = bodies.position.numpy()[:, 1].copy()
     velocity = bodies.velocity.numpy()[:, 1].copy()
     angles = np.radians(degrees)
     exact = np.maximum(G * (np.sin(angles) - friction * np.cos(angles)), 0.0) * 30 * DT
     speed = np.linalg.norm(velocity, axis=1)
-    slides = exact > 0.0
+    slides = exact > 0.08  # 0.4 degrees above the friction angle
+    steady = np.tan(angles) < friction
     assert np.abs(speed[slides] / exact[slides] - 1.0).max() < 0.02
+    assert np.abs(speed - exact)[~slides].max(initial=0.0) < 5e-3
     bodies = run(sim, 30)
     creep = np.linalg.norm(bodies.position.numpy()[:, 1] - start, axis=1)
-    assert creep[~slides].max(initial=0.0) < 1e-3
+    assert creep[steady].max(initial=0.0) < 1e-3  # m in a second
 
 
 def test_the_stopping_distance_is_that_of_coulomb_friction():
@@ -52,7 +56,9 @@ def test_the_stopping_distance_is_that_of_coulomb_friction():
     sim = simulate(*([FLOOR, BodySpec(**{**vars(box), "velocity": (v, 0.0, 0.0)})] for v in speeds))
     bodies = run(sim, 90)
     exact = speeds**2 / (2.0 * 0.5 * G)
-    assert np.abs(bodies.position.numpy()[:, 1, 0] - exact).max() < 0.01 * exact.max()
+    stopped = bodies.position.numpy()[:, 1, 0]
+    assert np.abs(stopped + 0.5 * speeds * DT / 4 - exact).max() < 2e-3  # v h / 2 is the error of the substep
+    assert np.abs(stopped[2:] / exact[2:] - 1.0).max() < 0.02
     assert np.abs(bodies.velocity.numpy()[:, 1]).max() < 1e-3
 
 
@@ -154,10 +160,12 @@ def test_free_rotation_keeps_angular_momentum_and_energy():
     assert turned_over  # the intermediate axis theorem
 
 
+@pytest.mark.parametrize("sleep_speed", [0.01, 0.0])
 @pytest.mark.parametrize("height", [3, 5, 10])
-def test_stacks_stand(height):
+def test_stacks_stand(height, sleep_speed):
+    """For 10 s with one sweep, asleep and awake."""
     stack = [BOX.at(0.0, 0.0, 0.5 + k) for k in range(height)]
-    sim = simulate([FLOOR, *stack])
+    sim = simulate([FLOOR, *stack], sleep_speed=sleep_speed)
     bodies = run(sim, 300)
     rows = slice(1, height + 1)
     place = bodies.position.numpy()[0, rows]
