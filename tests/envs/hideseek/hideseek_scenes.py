@@ -90,7 +90,7 @@ class Scene:
 
 def make_scene(sim: wl.Simulation, boxes: int = 3, **config: Any) -> Scene:
     """A scene with the default configuration except ``config``."""
-    defaults = {"hiders": 3, "seekers": 2, "preparation": 96, "reach": 2.5, "outside_penalty": 10.0}
+    defaults = {"hiders": 3, "seekers": 2, "preparation": 96, "reach": 2.5, "outside_penalty": 10.0, "packed": False}
     for name, value in {**defaults, **config}.items():
         sim.set_config(name, value)
     return Scene(sim, boxes)

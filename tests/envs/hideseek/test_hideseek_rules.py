@@ -196,3 +196,18 @@ def test_random_play_is_without_faults_and_far_from_capacities(sim: wl.Simulatio
         positions = sim["Solid"].position.numpy()
         assert np.isfinite(positions).all()
     assert sim.errors() == [] and most <= 40
+
+
+def test_settled_bodies_overlap_by_millimetres(sim: wl.Simulation) -> None:
+    """Packed bodies that all agents push together for a second, and that then come to rest."""
+    scene = make_scene(sim, boxes=8, preparation=0, packed=True)
+    sim.reset(seeds=0)  # the scene has parked all bodies
+    for _ in range(30):
+        scene.step(*[FORWARD] * 5)
+    for _ in range(60):
+        scene.step(*[NOTHING] * 5)
+    counts, points = sim[SOLID.Contact].counts.numpy(), sim[SOLID.Contact].num_points.numpy()
+    live = (np.arange(points.shape[1]) < counts[:, None])[..., None] & (np.arange(4) < points[..., None])
+    depth = -sim[SOLID.Contact].separations.numpy()[live]
+    assert len(depth) > 100
+    assert np.clip(depth, 0.0, None).mean() < 1.5e-3 and np.quantile(depth, 0.99) < 3e-3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hideseek_scenes import make_scene
+from thorough import THOROUGH
 
 import worldloom as wl
 from worldloom import physics
@@ -170,7 +171,7 @@ def test_views_are_those_of_a_float64_oracle(sim: wl.Simulation) -> None:
         sim["Solid"].spin.numpy()[0, number] = rng.normal(0.0, 2.0, 3)
         assert solid.shape == (4,)
     wrong_rays = rays = compared = 0
-    for _ in range(6):
+    for _ in range(60 if THOROUGH else 6):
         sim.step(random_actions(sim, rng))
         for world in range(sim.num_worlds):
             solids = solids_of(sim, world)
