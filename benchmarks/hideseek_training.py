@@ -1,40 +1,46 @@
 """HideSeek learned by both teams: returns, world steps per second and the statistics that show the stages of play.
 
-python benchmarks/hideseek_training.py --device cuda:0 --seconds 500 --run-dir runs/hideseek
-python benchmarks/hideseek_training.py --device cuda:0 --seconds 500 --run-dir runs/hideseek --resume
+python benchmarks/hideseek_training.py --device cuda:0 --seconds 480 --run-dir runs/hideseek    # once for each part
+python benchmarks/hideseek_training.py --device cuda:0 --seconds 0 --run-dir runs/hideseek --video
 
 Trains with the default settings of ``worldloom train``, changed by ``--set``, against a pool of past selves where
-``--pool`` is positive. ``metrics.jsonl`` of the run folder holds the means of the last episodes of all worlds as
-``episode/boxes_moved_before`` and so on: distances that boxes and ramps moved before and after the preparation, locks
-of each team, the fraction of steps in which a hider was seen, and passages through doors. A resumed run continues
-bit for bit.
+``--pool`` is positive. A command whose folder holds a run continues it bit for bit. ``metrics.jsonl`` of the folder
+holds the means of the last episodes of all worlds as ``episode/boxes_moved_before`` and so on: distances that boxes and
+ramps moved before and after the preparation, locks of each team, the fraction of steps in which a hider was seen, and
+passages through doors. Every part draws returns (``curve.png``) and these statistics (``stages.png``); ``--video``
+records the policies. `worldloom eval` and `worldloom play` take the folder, too.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import tyro
 
-from worldloom.core.simulation import Simulation
-from worldloom.learn import (
-    PPO,
-    OpponentPool,
-    PolicyGroup,
-    PPOConfig,
-    RunFolder,
-    RunRecorder,
-    StopAfter,
-    config_to_dict,
-)
+from worldloom.cli.training.run_media import draw_run_curve, record_video
+from worldloom.learn import OpponentPool, PPOConfig, StopAfter
 from worldloom.learn.config.tuned_defaults import tuned_config
+from worldloom.learn.runs.run_folder import read_metrics
+from worldloom.learn.runs.saved_run import open_run
+from worldloom.learn.runs.training_run import TrainingRequest, run_training
 
 ID = "HideSeek-v0"
 KINDS = ("Hider", "Seeker")
+STAGES = {
+    "boxes moved, m": ("boxes_moved_before", "boxes_moved_after"),
+    "ramps moved, m": ("ramps_moved_before", "ramps_moved_after"),
+    "locks": ("hider_locks", "seeker_locks"),
+    "passages through doors": ("hider_entries", "seeker_entries"),
+    "fraction of steps in which a hider is seen": ("spotted_fraction",),
+    "return": ("return/Hider", "return/Seeker"),
+}
+"""Metrics of each panel of the picture, without ``episode/``."""
 
 
 @dataclass
@@ -42,13 +48,11 @@ class Settings:
     """Train HideSeek, and record the stages of play."""
 
     run_dir: Path = Path("runs/hideseek")
-    """The folder of the run."""
-    resume: bool = False
-    """Continue the run in the folder."""
+    """The folder of the run; the same command continues the run that it holds."""
     device: str = "auto"
     """cpu or cuda:0."""
-    seconds: float = 500.0
-    """Time of this part of the training."""
+    seconds: float = 480.0
+    """Time of this part of the training; 0 for none, only its pictures."""
     seed: int = 0
     """Random seed."""
     pool: float = 0.1
@@ -57,6 +61,8 @@ class Settings:
     """Settings of the training, as in num_envs=512 or policy.memory="lstm"."""
     config: tuple[str, ...] = ()
     """Configuration of the worlds, as in hiders=2."""
+    video: bool = False
+    """Whether to record a video of four worlds at the end, video.mp4."""
 
 
 def assignments(texts: tuple[str, ...]) -> dict[str, Any]:
@@ -76,22 +82,44 @@ def training_config(settings: Settings) -> PPOConfig:
     return config
 
 
+def draw_stages(rows: Sequence[dict[str, float]], target: Path) -> None:
+    """Draw the metrics of ``STAGES`` over world steps."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 9.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    for axes, (title, names) in zip(figure.subplots(3, 2, sharex=True).flat, STAGES.items(), strict=True):
+        for name in names:
+            key = f"episode/{name}"
+            known = [row for row in rows if math.isfinite(row.get(key, math.nan))]
+            axes.plot([row["steps"] for row in known], [row[key] for row in known], label=name)
+        axes.set(title=title, xlabel="world steps")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+    figure.savefig(target)
+
+
 def main(settings: Settings) -> None:
-    config = training_config(settings)
-    pool = OpponentPool(share=settings.pool) if settings.pool > 0.0 else None
-    groups = {kind: PolicyGroup(kind, pool=pool) for kind in KINDS}
-    with RunFolder(settings.run_dir, config_to_dict(config), resume=settings.resume) as folder:
-        changes = assignments(settings.config)
-        worlds = Simulation(ID, config.num_envs, settings.device, seed=config.seed, config=changes)
-        trainer = PPO(worlds, config, policy_groups=groups)
-        if folder.resumed_from is not None:
-            saved = folder.checkpoints.load(folder.resumed_from)
-            trainer.load_state(saved.tensors, saved.state)
-        first = trainer.steps
-        trainer.learn(callbacks=[RunRecorder(folder), StopAfter(settings.seconds)])
-        done = trainer.steps - first
-    rows = [json.loads(line) for line in (settings.run_dir / "metrics.jsonl").read_text().splitlines()]
-    print(f"{done:,} world steps, {trainer.steps:,} in all; last metrics:")
+    if settings.seconds > 0.0:
+        request = TrainingRequest(
+            ID,
+            "ppo",
+            training_config(settings),
+            assignments(settings.config),
+            run_dir=settings.run_dir,
+            resume="auto",
+            self_play=KINDS if settings.pool > 0.0 else (),
+            pool=OpponentPool(share=settings.pool) if settings.pool > 0.0 else OpponentPool(),
+        )
+        result = run_training(request, [StopAfter(settings.seconds)])
+        print(f"{result.steps:,} world steps in all, {result.steps_per_second:.3g} per second")
+    run = open_run(settings.run_dir)
+    rows = read_metrics(settings.run_dir)
+    draw_run_curve(run, settings.run_dir / "curve.png")
+    draw_stages(rows, settings.run_dir / "stages.png")
+    if settings.video:
+        record_video(run, settings.run_dir / "video.mp4", episodes=2, stochastic=True, tiles=4, quiet=True)
     print(json.dumps(rows[-1], indent=2))
 
 
