@@ -280,7 +280,7 @@ def test_a_writer_that_dies_at_any_call_leaves_whole_checkpoints(tmp_path, write
     """Each renaming, flushing, making and deleting of four saves, one of them a replacement, is in turn the last."""
     before, calls, code = 0, 0, DIED
     while code == DIED:
-        calls += 1 if THOROUGH else 4
+        calls += 1 if THOROUGH else 8
         code = ask(writer, "die", tmp_path, calls)
         now = latest_iteration(tmp_path)
         assert now >= before

@@ -37,7 +37,7 @@ LEARNERS: dict[str, tuple[Any, Any, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", sample(LEARNERS, 2))
+@pytest.mark.parametrize("name", sample(LEARNERS, 1))
 def test_pictures_are_learned_from(name: str) -> None:
     kind, config, steps = LEARNERS[name]
     trainer = kind(CINEMA, config)

@@ -22,6 +22,8 @@ from thorough import THOROUGH, sample
 import worldloom as wl
 from worldloom.envs import frozen_lake
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 EPISODES = 1000 if THOROUGH else 200
 
 

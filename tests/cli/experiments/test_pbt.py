@@ -100,6 +100,7 @@ def test_a_training_ends_at_a_score(worldloom, tmp_path):
     assert code == 0 and json.loads(out)["generations"] == 1 and json.loads(out)["complete"]
 
 
+@only_thorough  # as after Ctrl-C, in a process of its own
 def test_a_population_that_was_killed_ends_the_same(worldloom, tmp_path, finished):
     folder = tmp_path / "killed"
     command = ["pbt", *SHORT, *SEARCH, "--run-dir", str(folder)]

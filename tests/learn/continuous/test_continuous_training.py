@@ -28,13 +28,13 @@ from worldloom.learn.training.trainer import Trainer
 LEARNING: dict[str, Any] = {
     **SMALL,
     "num_envs": 16,
-    "total_steps": 6_400,
+    "total_steps": 3_200,
     "batch_size": 64,
-    "learning_starts": 640,
+    "learning_starts": 320,
     "updates": 2,
     "replay_capacity": 10_000,
     "gamma": 0.0,
-    "learning_rate": 5e-3,
+    "learning_rate": 1e-2,
     "policy": PolicyConfig(hidden=(32,), activation="relu"),
 }
 TWO_ARCHERS = wl.Definition("Archers-test", Range, {Archer: 2}, step=(shoot,), observe=(place,), max_steps=6)
