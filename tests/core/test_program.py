@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import copy
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +55,19 @@ def test_configuration_and_batch_size_are_no_part_of_the_text(race: wl.Definitio
     )
     assert one.program.text == two.program.text
     assert one.executor.kernels is two.executor.kernels, "compiled once per process"
+
+
+def test_simulations_of_a_definition_share_its_program(race: wl.Definition) -> None:
+    made = replace(race)
+    one, two = (wl.Simulation(made, worlds, "cpu", seed=0) for worlds in (2, 5))
+    assert one.program is two.program and one.schedule.step is two.schedule.step
+    others = [
+        wl.Simulation(made, 2, "cpu", seed=0, **options)
+        for options in ({"autoreset": "next_step"}, {"checks": False}, {"fuse": False}, {"exact": True})
+    ]
+    assert len({id(sim.program) for sim in (one, *others)}) == 5
+    assert wl.Simulation(replace(made), 2, "cpu", seed=0).program is not one.program
+    assert made.derived and not copy.copy(made).derived
 
 
 def test_each_column_is_loaded_and_stored_once(cartpole: programs.Program) -> None:
