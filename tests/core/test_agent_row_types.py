@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import warp as wp
+from thorough import only_thorough
 from warp._src.context import runtime
 
 import worldloom as wl
@@ -144,6 +145,7 @@ def test_free_rows_are_zero_and_others_those_of_their_entities() -> None:
     assert seen > 0
 
 
+@only_thorough  # NVRTC; test_cuda_text.py compiles others
 @pytest.mark.skipif(not runtime.is_cuda_enabled, reason="this build of Warp has no compiler for CUDA")
 def test_the_text_for_cuda_compiles(tmp_path: Path) -> None:
     program = generate(plan(LAND.checked.for_cuda(), "same_step", True), fuse=True, cuda=True)

@@ -31,7 +31,7 @@ LARGE = (
 )  # fmt: skip
 """How the names of worlds begin that are compiled: the interpreter would take seconds."""
 INTERPRETED = [name for name in KNOWN if not name.startswith(LARGE)]
-SAMPLE = ("Taxi-v4", "CovidEconomySynthetic-v0", "TagContinuousTraining-v0", "Breakout-v5")
+SAMPLE = ("Taxi-v4", "TagContinuousTraining-v0", "Breakout-v5")
 COMPILED = [name for name in KNOWN if THOROUGH or name in SAMPLE]
 """Worlds that are compiled: one of every kind, and all in ``make test-thorough``."""
 

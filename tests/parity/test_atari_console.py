@@ -6,7 +6,7 @@ import os
 
 import pytest
 from references.lockstep import Lockstep
-from thorough import THOROUGH
+from thorough import THOROUGH, only_thorough
 
 from worldloom.atari.cartridges.cartridge import CartridgeKind
 from worldloom.atari.games.game_table import find_game
@@ -58,6 +58,7 @@ def test_every_frame_is_ales() -> None:
     assert all(finding.frames == FRAMES and finding.episodes > 3 for finding in findings)
 
 
+@only_thorough  # hundreds of frames of ALE for every mode
 def test_modes_and_difficulties_are_ales() -> None:
     findings = Lockstep(VARIED, FRAMES // 10, variants=True).run(FRAMES // 2)
     assert {finding.game: finding.differs for finding in findings if finding.differs} == {}

@@ -9,7 +9,7 @@ import overcooked_report
 import pytest
 from references.overcooked import OWN_EVENTS, Cook, Original
 from references.overcooked_lockstep import Lockstep, Observe, features, planes
-from thorough import THOROUGH, covering, sample
+from thorough import THOROUGH, covering, only_thorough, sample
 
 import worldloom as wl
 from worldloom.envs.overcooked.catalogue import find_layout, layout_names, named_layout
@@ -131,6 +131,7 @@ def test_the_oracle_of_general_planes_is_the_originals_for_two_players() -> None
     assert game.counts["soup_delivery"] > 0 and game.counts["soup_drop"] > 0
 
 
+@only_thorough  # plays every layout
 def test_the_report_has_all_layouts_and_counts_interactions(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = overcooked_report.cases_of(layout_names(), ["new", "old"])
     assert len(cases) == 45 + 30 and ("cramped_room_o_3orders", True) not in cases

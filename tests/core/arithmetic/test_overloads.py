@@ -23,7 +23,7 @@ from worldloom.core.model.dtypes import FLOATS
 
 WORLDS = 48
 TYPES = [*FLOATS, *WHOLE]
-COMPARED = TYPES if THOROUGH else [wp.float32, wp.float64, wp.int32]
+COMPARED = TYPES if THOROUGH else [wp.float32, wp.int32]
 """``make test-thorough`` compares all types. ``test_integers.py`` has the narrow integers."""
 EXACT_CALLS = {name for name in exact.COMPILED if name in NAMES}
 """Functions with a version of their own in exact mode."""
