@@ -154,8 +154,8 @@ def test_players_of_a_world_may_share_a_policy_unless_others_are_named():
         (["CartPole-v1", "--keep", "0"], "keep must be 1 checkpoint or more"),
         (["CartPole-v1", "--resume"], "name the run to resume with --run-dir"),
         (["CartPole-v1", "--resume", "--run-dir", "nowhere"], "nowhere holds no run"),
-        (["Pendulum-v1", "--algo", "dqn", *FEW], "ppo"),
-        (["CartPole-v1", "--algo", "sac", *FEW], "act with choices, and SAC takes real numbers only: train with ppo"),
+        (["Pendulum-v1", "--algo", "dqn", *FEW], "DQN takes one choice among several: train with sac, td3 or ppo"),
+        (["CartPole-v1", "--algo", "sac", *FEW], "SAC takes real numbers only: train with dqn or ppo"),
         (["nowhere.py"], "there is no file nowhere.py"),
     ],
 )

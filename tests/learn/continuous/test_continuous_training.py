@@ -130,7 +130,7 @@ def test_worlds_explore_by_different_amounts() -> None:
 @pytest.mark.parametrize(
     ("world", "match"),
     [
-        (CLOCK, "the agents of world 'Clock-test' act with choices, and SAC takes real numbers only: train with ppo"),
+        (CLOCK, "the agents of world 'Clock-test' act with choices, and SAC takes real numbers only"),
         (YARD, "act with choices and real numbers, and SAC takes real numbers only"),
         (ROAD, "Wheel.turn of world 'Road-test' has an infinite bound"),
     ],

@@ -94,9 +94,10 @@ class ContinuousLearner(ReplayLearner):
             )
         if spec.action.kind != "gaussian":
             kind = "choices" if spec.action.kind == "categorical" else "choices and real numbers"
+            others = "dqn or ppo" if spec.action.kind == "categorical" and spec.action.width == 1 else "ppo"
             raise InputError(
                 f"the agents of world '{self.simulation.definition.id}' act with {kind}, "
-                f"and {algorithm.upper()} takes real numbers only: train with ppo"
+                f"and {algorithm.upper()} takes real numbers only: train with {others}"
             )
         if custom_network:
             raise InputError(

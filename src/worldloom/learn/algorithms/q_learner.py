@@ -88,14 +88,14 @@ class QLearner(ReplayLearner):
                 "vtrace, or omit its pool (--self-play)"
             )
         if spec.action.kind != "categorical" or spec.action.width != 1:
-            kind = {
-                "gaussian": "real numbers",
-                "mixed": "choices and real numbers",
-                "categorical": f"{spec.action.width} choices at once",
+            kind, others = {
+                "gaussian": ("real numbers", "sac, td3 or ppo"),
+                "mixed": ("choices and real numbers", "ppo"),
+                "categorical": (f"{spec.action.width} choices at once", "ppo"),
             }[spec.action.kind]
             raise InputError(
                 f"the agents of world '{self.simulation.definition.id}' act with {kind}, "
-                "and DQN takes one choice among several: train with ppo"
+                f"and DQN takes one choice among several: train with {others}"
             )
         self._require_memory(0 if custom_network else TRAINING_COPIES + 1, self.config.policy)
 
