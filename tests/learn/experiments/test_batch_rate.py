@@ -71,7 +71,7 @@ def test_settings_that_do_not_fit_are_a_problem():
     ],
 )
 def test_errors_while_training_are_a_problem(monkeypatch, error, problem):
-    def fail(trainer, iterations):
+    def fail(trainer, iterations, clock):
         raise error
 
     monkeypatch.setattr(batch_rate, "_train", fail)

@@ -91,6 +91,12 @@ def test_a_process_measures_a_real_training():
     assert {rate.num_envs for rate in seen} == {32, 64} and search.best in search.rates
 
 
+def test_a_training_with_fewer_worlds_is_searched_from_there():
+    config = PPOConfig(num_envs=8, num_steps=4, device="cpu", total_steps=8 * 4 * 30)
+    search = search_num_envs(TrainingRequest("CartPole-v1", "ppo", config))
+    assert [rate.num_envs for rate in search.rates] == [8] and "fewer than 20 iterations" in search.end
+
+
 def test_a_killed_process_leaves_what_it_measured(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setattr(num_envs_search, "WORKER", "killed_worker")

@@ -6,6 +6,7 @@ import gc
 import resource
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -48,7 +49,9 @@ class BatchRate:
     problem: str = ""
 
 
-def measure_rate(request: TrainingRequest, num_envs: int, base_memory: int = 0) -> BatchRate:
+def measure_rate(
+    request: TrainingRequest, num_envs: int, base_memory: int = 0, clock: Callable[[], float] = time.perf_counter
+) -> BatchRate:
     """Train ``request`` with ``num_envs`` worlds for a few seconds; nothing is written, and the policies are lost.
 
     A training that does not fit into memory has a ``problem``, and so has one that its settings do not allow.
@@ -57,10 +60,11 @@ def measure_rate(request: TrainingRequest, num_envs: int, base_memory: int = 0) 
         request: The training.
         num_envs: The number of worlds.
         base_memory: :func:`peak_memory` before the first training of this process.
+        clock: Seconds; the CPU time of the process, ``time.process_time``, where others use its cores too.
     """
     gc.collect()
     try:
-        return _measure(request, num_envs, base_memory)
+        return _measure(request, num_envs, base_memory, clock)
     except (InputError, MemoryError, RuntimeError) as error:  # Warp raises RuntimeError where an allocation fails
         return BatchRate(num_envs, problem=_problem(error))
     finally:
@@ -69,7 +73,7 @@ def measure_rate(request: TrainingRequest, num_envs: int, base_memory: int = 0) 
             torch.cuda.empty_cache()
 
 
-def _measure(request: TrainingRequest, num_envs: int, base_memory: int) -> BatchRate:
+def _measure(request: TrainingRequest, num_envs: int, base_memory: int, clock: Callable[[], float]) -> BatchRate:
     request = replace(request, config=measured_config(request.config, num_envs))
     trainer_class: Any = algorithm(request.algorithm)[0]
     saved = {**load_opponents(request, None), **load_starts(request)}
@@ -84,18 +88,18 @@ def _measure(request: TrainingRequest, num_envs: int, base_memory: int) -> Batch
         config=request.world_config,
     ) as worlds:
         trainer: Trainer = trainer_class(worlds, request.config, policy_groups=request.policy_groups(saved))
-        _train(trainer, WARM_UP_ITERATIONS[trainer.device.type])
+        _train(trainer, WARM_UP_ITERATIONS[trainer.device.type], clock)
         while not getattr(trainer, "learning", True):  # a replay buffer that does not hold enough yet
-            _train(trainer, 1)
-        steps, rate, began = trainer.steps // trainer.iteration, 0.0, time.perf_counter()
+            _train(trainer, 1, clock)
+        steps, rate, began = trainer.steps // trainer.iteration, 0.0, clock()
         iterations = 1
         for _ in range(WINDOWS):
-            seconds = _train(trainer, iterations)
+            seconds = _train(trainer, iterations, clock)
             while seconds < WINDOW_S:
                 iterations *= 2
-                seconds = _train(trainer, iterations)
+                seconds = _train(trainer, iterations, clock)
             rate = max(rate, iterations * steps / seconds)
-            if time.perf_counter() - began > ENOUGH_S:
+            if clock() - began > ENOUGH_S:
                 break
         memory = peak_memory() - base_memory
         if free is not None:
@@ -110,14 +114,14 @@ def measured_config(config: TrainConfig, num_envs: int) -> TrainConfig:
     return replace(config, num_envs=num_envs, eval_every=0, **early)
 
 
-def _train(trainer: Trainer, iterations: int) -> float:
-    """Train for ``iterations`` iterations; returns the seconds, until the device is done."""
+def _train(trainer: Trainer, iterations: int, clock: Callable[[], float]) -> float:
+    """Train for ``iterations`` iterations; returns the seconds of ``clock``, until the device is done."""
     per_iteration = trainer.steps // trainer.iteration if trainer.iteration else 1
     last = trainer.iteration + iterations
-    began = time.perf_counter()
+    began = clock()
     while trainer.iteration < last:
         trainer.learn(trainer.steps + max(1, (last - trainer.iteration) * per_iteration))
-    return time.perf_counter() - began
+    return clock() - began
 
 
 def peak_memory() -> int:
@@ -130,5 +134,10 @@ def _problem(error: Exception) -> str:
     text = (str(error).strip().splitlines() or [""])[0][:200]
     if isinstance(error, InputError):
         return text
-    is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "alloc" in text or "out of memory" in text
-    return "out of memory" if is_memory else f"{type(error).__name__}: {text}"
+    return "out of memory" if is_out_of_memory(error) else f"{type(error).__name__}: {text}"
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error of Python, PyTorch or Warp is that an allocation failed."""
+    text = (str(error).strip().splitlines() or [""])[0]
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "alloc" in text or "out of memory" in text

@@ -21,7 +21,7 @@ from worldloom.learn.runs.training_request import TrainingRequest, request_to_di
 
 WORKER = "worldloom.learn.experiments.num_envs_worker"
 SMALLEST = 64
-"""The first number of worlds."""
+"""The first number of worlds; the number of the request where that is smaller, as that of slow worlds is."""
 MIN_GAIN = 1.05
 """A number of worlds counts as faster from this factor."""
 MAX_WITHOUT_GAIN = 2
@@ -59,19 +59,21 @@ class NumEnvsSearch:
 
 
 def search_num_envs(
-    request: TrainingRequest, on_rate: Callable[[BatchRate], None] | None = None, smallest: int = SMALLEST
+    request: TrainingRequest, on_rate: Callable[[BatchRate], None] | None = None, smallest: int | None = None
 ) -> NumEnvsSearch:
-    """Find the number of worlds with which ``request`` trains fastest, whatever number it has.
+    """Find the number of worlds with which ``request`` trains fastest.
 
     Args:
         request: The training.
         on_rate: Called with each measurement; a second time where one was repeated and is faster.
-        smallest: The first number of worlds; each next one is twice the last.
+        smallest: The first number of worlds; each next one is twice the last. By default 64, or the number of
+            ``request`` where that is smaller.
 
     Raises:
         InputError: Where no number could be measured.
     """
     rates: dict[int, BatchRate] = {}
+    smallest = smallest or min(SMALLEST, request.config.num_envs)
     trying, end = smallest, ""
 
     def add(rate: BatchRate) -> None:
