@@ -5,22 +5,25 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import tyro
 
 from worldloom.cli.commands.train import Train
+from worldloom.core.base.console import without_notices
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.world_files import find
 from worldloom.learn.experiments.experiment_file import make_folder
 from worldloom.learn.runs.run_folder import EXPERIMENTS, default_folder, holds_run
 from worldloom.learn.tracking.make_trackers import make_trackers
+from worldloom.terminal import console
 from worldloom.terminal.flags import names
 
 if TYPE_CHECKING:
+    from worldloom.cli.experiments.report import Report
     from worldloom.cli.training.stop_on_signal import StopOnSignal
     from worldloom.learn.experiments.jobs.executor import Executor, Work
     from worldloom.learn.runs.training_run import TrainingRequest
@@ -29,14 +32,38 @@ CHANGEABLE = ("device",)
 """Settings of the trainings that may change when an experiment is resumed."""
 
 
+class ExperimentFolder(Protocol):
+    """The folder of an experiment."""
+
+    path: Path
+    request: TrainingRequest
+    plan: Any
+    """Its own settings, a dataclass."""
+    results: Any
+
+    def first_run(self) -> Path:
+        """The folder of its first training."""
+
+    def is_over(self) -> bool:
+        """Whether nothing is left to train."""
+
+    def write(self) -> None:
+        """Write its file."""
+
+
+FolderT = TypeVar("FolderT", bound=ExperimentFolder)
+
+
 @dataclass
-class ExperimentCommand(Train):
+class ExperimentCommand(Train, Generic[FolderT]):
     """The flags of a training, and those of an experiment of several."""
 
     file: ClassVar[str]
     """The name of the experiment's file in its folder."""
     worker: ClassVar[str]
     """The module of its worker processes."""
+    unit: ClassVar[str]
+    """What a training is called: trial or member."""
 
     search: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUES")] = ()
     """Settings with the values to try: a range such as learning_rate=1e-4:1e-2:log, epochs=1:8 or clip=0.1:0.4:0.1, or
@@ -53,6 +80,91 @@ class ExperimentCommand(Train):
     @classmethod
     def can_resume(cls, folder: Path) -> bool:
         return (folder.expanduser() / cls.file).is_file()
+
+    @classmethod
+    def read_folder(cls, folder: Path) -> FolderT:
+        """The experiment in ``folder``; InputError where it is not one."""
+        raise NotImplementedError
+
+    @classmethod
+    def saved_request(cls, folder: Path) -> TrainingRequest:
+        return cls.read_folder(folder).request
+
+    @classmethod
+    def saved_flags(cls, folder: Path) -> tuple[Path, dict[str, Any]]:
+        saved = cls.read_folder(folder)
+        return saved.first_run(), {field.name: getattr(saved.plan, field.name) for field in fields(saved.plan)}
+
+    def check(self) -> None:
+        """InputError where the experiment cannot run, before its settings are read."""
+
+    def new_folder(self, request: TrainingRequest) -> FolderT:
+        """A folder without a path; InputError where a flag is invalid."""
+        raise NotImplementedError
+
+    def may_change(self, name: str, new: Any, old: Any) -> bool:
+        """Whether a setting of the plan may change from ``old`` to ``new`` when the experiment is resumed."""
+        return False
+
+    def train_all(self, folder: FolderT, stopping: StopOnSignal) -> None:
+        """Train what is left, until it is done or ``stopping`` has received a signal."""
+        raise NotImplementedError
+
+    def write_files(self, folder: FolderT) -> dict[str, Path]:
+        """Write the table and the figure; returns their files."""
+        raise NotImplementedError
+
+    def report(self, folder: FolderT, files: dict[str, Path], received: signal.Signals | None) -> Report:
+        """What is printed at the end."""
+        raise NotImplementedError
+
+    def failure(self, folder: FolderT) -> str:
+        """Why an experiment that is over has no result, in one sentence; empty where it has one."""
+        return ""
+
+    def run(self) -> int:
+        from worldloom.cli.training.stop_on_signal import ABORT_RAY_AFTER_S, StopOnSignal, TrainingAborted
+
+        self.check()
+        request = self.request()
+        if self.auto_num_envs:
+            from worldloom.cli.training.auto_num_envs import choose_num_envs
+
+            request, _ = choose_num_envs(request, self.quiet)
+        stopping = StopOnSignal(None if self.is_one_process else ABORT_RAY_AFTER_S)
+        with ExitStack() as stack:
+            folder = self._open(request, stack)
+            stack.enter_context(console.keep_stdout_for_json(self.json))
+            stack.enter_context(without_notices(self.quiet))
+            if not folder.is_over():
+                with suppress(TrainingAborted):
+                    self.train_all(folder, stopping)
+            files = self.write_files(folder) if stopping.received != signal.SIGTERM else {}
+        self.report(folder, files, stopping.received).print(self.json)
+        failure = self.failure(folder) if folder.is_over() else ""
+        if failure:
+            console.print_error(failure)
+        return exit_code(stopping.received, bool(failure))
+
+    @property
+    def is_one_process(self) -> bool:
+        """Whether this process trains."""
+        return self.launcher == "here" and self.parallel == 1
+
+    def _open(self, request: TrainingRequest, stack: ExitStack) -> FolderT:
+        """The folder, new or resumed; InputError before anything is written where a flag is invalid."""
+        folder = self.new_folder(request)
+        folder.path, exists = self.open_path(request, stack)
+        if exists:
+            saved = self.read_folder(folder.path)
+            self.require_same(folder.request, saved.request, folder.path)
+            for field in fields(folder.plan):
+                new, old = getattr(folder.plan, field.name), getattr(saved.plan, field.name)
+                if new != old and not self.may_change(field.name, new, old):
+                    self.refuse(field.name, new, old, folder.path)
+            folder.results = saved.results
+        folder.write()
+        return folder
 
     def open_path(self, request: TrainingRequest, stack: ExitStack) -> tuple[Path, bool]:
         """The folder of the experiment, and whether it holds the one to resume.
@@ -122,11 +234,19 @@ class ExperimentCommand(Train):
                     exit_at_once(128 + signal.SIGTERM)
                     raise
         elif self.parallel > 1:
-            with stopping, Processes(self.worker, self.parallel, log, lambda: stopping.received) as processes:
+            with (
+                stopping,
+                Processes(self.worker, self.parallel, log, lambda: stopping.received, self._show_restart) as processes,
+            ):
                 yield processes, device
         else:
             with stopping, InTurn(work, [stopping], is_stopped) as in_turn:
                 yield in_turn, device
+
+    def _show_restart(self, number: int, how: str) -> None:
+        if not self.quiet:
+            line = f"{self.unit} {number}: {how}; it starts again from its last checkpoint"
+            console.err().print(line, soft_wrap=True, markup=False)
 
 
 def exit_code(received: signal.Signals | None, has_failed: bool = False) -> int:

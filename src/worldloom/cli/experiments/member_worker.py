@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from worldloom.learn.experiments.worker_process import Message, Send, serve
+from typing import TYPE_CHECKING
+
+from worldloom.cli.experiments.job_worker import serve_job
+
+if TYPE_CHECKING:
+    from worldloom.learn.experiments.jobs.executor import Work
 
 
-def work(message: Message, send: Send) -> None:
-    """Train the member of a message, and send its answer; nothing where the training was aborted."""
-    from worldloom.cli.training.stop_on_signal import StopOnSignal, TrainingAborted
-    from worldloom.core.base.errors import WorldloomError
-    from worldloom.learn.experiments.jobs.executor import DIED
+def load() -> Work:
     from worldloom.learn.experiments.population.member_job import train_member
 
-    stopping = StopOnSignal()
-    try:
-        with stopping:
-            answer = train_member(message, [stopping])
-        send(answer)
-    except WorldloomError as error:
-        send({DIED: str(error)})
-    except TrainingAborted:  # after SIGTERM; the last checkpoint is kept
-        pass
+    return train_member
 
 
 if __name__ == "__main__":
-    serve(work)
+    serve_job(load)

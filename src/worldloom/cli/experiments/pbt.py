@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from worldloom.cli.experiments.experiment_command import ExperimentCommand, exit_code
-from worldloom.core.base.console import without_notices
+from worldloom.cli.experiments.experiment_command import ExperimentCommand
 from worldloom.core.base.errors import InputError
 from worldloom.terminal import console
 
 if TYPE_CHECKING:
+    from worldloom.cli.experiments.report import Report
+    from worldloom.cli.training.stop_on_signal import StopOnSignal
     from worldloom.learn.experiments.population.member_job import Member
     from worldloom.learn.experiments.population.population_folder import PopulationFolder, PopulationPlan
     from worldloom.learn.runs.training_run import TrainingRequest
@@ -27,7 +27,7 @@ GENERATIONS = 20
 
 
 @dataclass
-class Pbt(ExperimentCommand):
+class Pbt(ExperimentCommand["PopulationFolder"]):
     """Population-based training (Jaderberg et al., 2017): train several members with settings of their own.
 
     After each generation the worst members continue with the weights and the optimizer of one of the best, and with
@@ -39,6 +39,7 @@ class Pbt(ExperimentCommand):
     command_name = "pbt"
     file = "population.json"
     worker = "worldloom.cli.experiments.member_worker"
+    unit = "member"
 
     population: int = 8
     """Number of members. Their seeds are --seed and the next ones."""
@@ -56,37 +57,40 @@ class Pbt(ExperimentCommand):
     """Unused."""
 
     @classmethod
-    def saved_request(cls, folder: Path) -> TrainingRequest:
+    def read_folder(cls, folder: Path) -> PopulationFolder:
         from worldloom.learn.experiments.population.population_folder import read_population_folder
 
-        return read_population_folder(folder).request
+        return read_population_folder(folder)
 
-    @classmethod
-    def saved_flags(cls, folder: Path) -> tuple[Path, dict[str, Any]]:
-        from worldloom.learn.experiments.population.population_folder import read_population_folder
-
-        population = read_population_folder(folder)
-        plan = {field.name: getattr(population.plan, field.name) for field in fields(population.plan)}
-        return population.member_path(0), plan
-
-    def run(self) -> int:
-        from worldloom.cli.experiments import pbt_report
-
+    def check(self) -> None:
         if self.track:
             raise InputError("--track records single trainings: omit it with worldloom pbt")
-        request = self.request()
-        if self.auto_num_envs:
-            from worldloom.cli.training.auto_num_envs import choose_num_envs
 
-            request, _ = choose_num_envs(request, self.quiet)
-        with ExitStack() as stack:
-            folder = self._open(request, stack)
-            stack.enter_context(console.keep_stdout_for_json(self.json))
-            stack.enter_context(without_notices(self.quiet))
-            received = self._train(folder)
-            files = pbt_report.write_files(folder) if received != signal.SIGTERM else {}
-        pbt_report.print_report(folder, files, self.json, received)
-        return exit_code(received)
+    def new_folder(self, request: TrainingRequest) -> PopulationFolder:
+        from worldloom.learn.experiments.population.changeable import sets_learning_rate
+        from worldloom.learn.experiments.population.population_folder import PopulationFolder
+        from worldloom.learn.experiments.search.search_space import parse_space
+
+        plan = self._plan(request)
+        if sets_learning_rate(parse_space(plan.search, request)) and request.config.schedule != "constant":
+            if not self.quiet:
+                console.err().print(
+                    f"the learning rate is searched, so that --schedule is constant, not {request.config.schedule}",
+                    soft_wrap=True,
+                    markup=False,
+                )
+            request = replace(request, config=replace(request.config, schedule="constant"))
+        return PopulationFolder(Path(), request, plan)
+
+    def write_files(self, folder: PopulationFolder) -> dict[str, Path]:
+        from worldloom.cli.experiments import pbt_report
+
+        return pbt_report.write_files(folder)
+
+    def report(self, folder: PopulationFolder, files: dict[str, Path], received: signal.Signals | None) -> Report:
+        from worldloom.cli.experiments import pbt_report
+
+        return pbt_report.report(folder, files, received)
 
     def _plan(self, request: TrainingRequest) -> PopulationPlan:
         from worldloom.learn.config.piecewise_linear import PiecewiseLinear
@@ -102,46 +106,11 @@ class Pbt(ExperimentCommand):
             tuple(self.search), self.population, steps, self.quantile, self.resample, self.perturb, self.initial
         )
 
-    def _open(self, request: TrainingRequest, stack: ExitStack) -> PopulationFolder:
-        """The folder of the population, new or resumed; InputError before anything is written where it is invalid."""
-        from worldloom.learn.experiments.population.changeable import sets_learning_rate
-        from worldloom.learn.experiments.population.population_folder import PopulationFolder, read_population_folder
-        from worldloom.learn.experiments.search.search_space import parse_space
-
-        plan = self._plan(request)
-        if sets_learning_rate(parse_space(plan.search, request)) and request.config.schedule != "constant":
-            if not self.quiet:
-                console.err().print(
-                    f"the learning rate is searched, so that --schedule is constant, not {request.config.schedule}",
-                    soft_wrap=True,
-                    markup=False,
-                )
-            request = replace(request, config=replace(request.config, schedule="constant"))
-        population = PopulationFolder(Path(), request, plan)  # checks the settings
-        path, exists = self.open_path(request, stack)
-        population.path = path
-        if exists:
-            saved = read_population_folder(path)
-            self.require_same(request, saved.request, path)
-            for field in fields(plan):
-                new, old = getattr(plan, field.name), getattr(saved.plan, field.name)
-                if new != old:
-                    self.refuse(field.name, new, old, path)
-            population.results = saved.results
-        population.write()
-        return population
-
-    def _train(self, folder: PopulationFolder) -> signal.Signals | None:
-        """Train the generations that are left; returns the signal that ended it."""
+    def train_all(self, folder: PopulationFolder, stopping: StopOnSignal) -> None:
         from worldloom.cli.experiments.generation_lines import GenerationLines
-        from worldloom.cli.training.stop_on_signal import ABORT_RAY_AFTER_S, StopOnSignal, TrainingAborted
         from worldloom.learn.experiments.population.member_job import train_member
         from worldloom.learn.experiments.population.population_run import run_population
 
-        if folder.is_over():
-            return None
-        here = self.launcher == "here" and self.parallel == 1
-        stopping = StopOnSignal(None if here else ABORT_RAY_AFTER_S)
         members: dict[str, Member] = {}
 
         def train_in_turn(message: Mapping[str, Any], callbacks: Sequence[Callback]) -> dict[str, Any]:
@@ -151,7 +120,7 @@ class Pbt(ExperimentCommand):
             return folder.path / f"{folder.member_path(member).name}.log"
 
         config = folder.request.config
-        work = train_in_turn if here else train_member
+        work = train_in_turn if self.is_one_process else train_member
         try:
             with (
                 GenerationLines(folder, self.quiet) as lines,
@@ -159,9 +128,6 @@ class Pbt(ExperimentCommand):
             ):
                 folder.request = replace(folder.request, config=replace(config, device=device))
                 run_population(folder, executor, lines.show_generation, lines.show_member)
-        except TrainingAborted:
-            pass
         finally:
             for member in members.values():
                 member.close()
-        return stopping.received

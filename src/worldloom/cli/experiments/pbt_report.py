@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from worldloom.cli.experiments.report import Report
 from worldloom.cli.experiments.report_files import csv_rows, write_report
 from worldloom.core.registry.world_files import file_and_id
 from worldloom.learn.experiments.population.member_result import MemberResult
 from worldloom.learn.experiments.population.population_folder import PopulationFolder
 from worldloom.learn.experiments.search.dimension import Choices, format_value
-from worldloom.terminal import console
 from worldloom.view.population_curves import Panel, draw_population
 
 CSV, FIGURE = "history.csv", "population.svg"
@@ -55,42 +54,27 @@ def draw(folder: PopulationFolder, target: Path) -> None:
     draw_population(panels, target, f"{env} with {folder.request.algorithm}: {len(members)} members")
 
 
-def print_report(
-    folder: PopulationFolder, files: Mapping[str, Path], as_json: bool, received: signal.Signals | None
-) -> None:
-    """Print the tables, or JSON."""
-    if as_json:
-        console.print_json(report(folder, files, received))
-        return
-    console.out().print(history_table(folder))
-    console.out().print(member_table(folder))
-    names = [*(path.name for path in files.values()), "population.json", "member_00, ..."]
-    lines = [f"{folder.path}: {', '.join(names)}"]
+def report(folder: PopulationFolder, files: Mapping[str, Path], received: signal.Signals | None) -> Report:
+    """The report of a population whose training has ended or was interrupted."""
     best = folder.best
-    if best is not None:
-        lines.append(f"  worldloom eval {shlex.quote(str(folder.member_path(best.member)))}")
-    if not folder.is_over():
-        file, _ = file_and_id(folder.request.env)
-        world = f"{shlex.quote(file)} " if file else ""
-        lines.append(f"  worldloom pbt {world}--resume --run-dir {shlex.quote(str(folder.path))}")
-    for line in lines:
-        console.out().print(line, soft_wrap=True, markup=False)
-
-
-def report(folder: PopulationFolder, files: Mapping[str, Path], received: signal.Signals | None) -> dict[str, Any]:
-    """The JSON of ``--json``."""
-    best = folder.best
-    return {
-        "env": file_and_id(folder.request.env)[1],
-        "algorithm": folder.request.algorithm,
-        "folder": str(folder.path),
+    best_run = None if best is None else folder.member_path(best.member)
+    values = {
         "generations": folder.finished_generations(),
-        "best": None if best is None else {**_entry(best), "folder": str(folder.member_path(best.member))},
+        "best": None if best is None else {**_entry(best), "folder": str(best_run)},
         "history": [_entry(folder.results[key]) for key in sorted(folder.results)],
-        "complete": folder.is_over(),
-        "stopped_by": None if received is None else received.name,
-        **{name: str(files[name]) if name in files else None for name in ("csv", "figure")},
     }
+    return Report(
+        "pbt",
+        folder.path,
+        folder.request,
+        files,
+        ("population.json", "member_00, ..."),
+        [history_table(folder), member_table(folder)],
+        values,
+        best_run,
+        folder.is_over(),
+        received,
+    )
 
 
 def _entry(result: MemberResult) -> dict[str, Any]:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import signal
-from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from worldloom.cli.experiments.experiment_command import ExperimentCommand, exit_code
-from worldloom.core.base.console import without_notices
+from worldloom.cli.experiments.experiment_command import ExperimentCommand
 from worldloom.core.base.errors import InputError
-from worldloom.terminal import console
 
 if TYPE_CHECKING:
+    from worldloom.cli.experiments.report import Report
+    from worldloom.cli.training.stop_on_signal import StopOnSignal
     from worldloom.learn.experiments.sweep.sweep_folder import SweepFolder, SweepPlan
     from worldloom.learn.runs.training_run import TrainingRequest
 
 
 @dataclass
-class Sweep(ExperimentCommand):
+class Sweep(ExperimentCommand["SweepFolder"]):
     """Search settings: train with values that Optuna proposes, stop trainings that fall behind, and compare the rest.
 
     Every trial is a run of its own in the folder of the sweep. A sweep that was interrupted or killed continues with
@@ -29,6 +28,7 @@ class Sweep(ExperimentCommand):
     command_name = "sweep"
     file = "sweep.json"
     worker = "worldloom.cli.experiments.trial_worker"
+    unit = "trial"
 
     trials: int = 20
     """Number of trials. It may be raised with --resume."""
@@ -47,41 +47,45 @@ class Sweep(ExperimentCommand):
     the seed of the sampler; by default both are --seed."""
 
     @classmethod
-    def saved_request(cls, folder: Path) -> TrainingRequest:
+    def read_folder(cls, folder: Path) -> SweepFolder:
         from worldloom.learn.experiments.sweep.sweep_folder import read_sweep_folder
 
-        return read_sweep_folder(folder).request
+        return read_sweep_folder(folder)
 
     @classmethod
     def saved_flags(cls, folder: Path) -> tuple[Path, dict[str, Any]]:
         from worldloom.learn.experiments.seed_list import format_seeds
-        from worldloom.learn.experiments.sweep.sweep_folder import read_sweep_folder
 
-        sweep = read_sweep_folder(folder)
-        plan = {field.name: getattr(sweep.plan, field.name) for field in fields(sweep.plan)}
-        return sweep.run_paths(0)[0], {**plan, "seeds": format_seeds(sweep.plan.seeds)}
+        first_run, plan = super().saved_flags(folder)
+        return first_run, {**plan, "seeds": format_seeds(plan["seeds"])}
 
-    def run(self) -> int:
-        from worldloom.cli.experiments import sweep_report
+    def check(self) -> None:
         from worldloom.learn.experiments.sweep.proposals import require_optuna
 
         require_optuna()
-        request = self.request()
-        if self.auto_num_envs:
-            from worldloom.cli.training.auto_num_envs import choose_num_envs
 
-            request, _ = choose_num_envs(request, self.quiet)
-        with ExitStack() as stack:
-            folder = self._open(request, stack)
-            stack.enter_context(console.keep_stdout_for_json(self.json))
-            stack.enter_context(without_notices(self.quiet))
-            received = self._train(folder)
-            files = sweep_report.write_files(folder) if received != signal.SIGTERM else {}
-        sweep_report.print_report(folder, files, self.json, received)
-        has_failed = folder.best is None and not folder.pending()
-        if has_failed:
-            console.print_error(sweep_report.describe_failure(folder))
-        return exit_code(received, has_failed)
+    def new_folder(self, request: TrainingRequest) -> SweepFolder:
+        from worldloom.learn.experiments.sweep.sweep_folder import SweepFolder
+
+        return SweepFolder(Path(), request, self._plan(request))
+
+    def may_change(self, name: str, new: Any, old: Any) -> bool:
+        return name == "trials" and new > old
+
+    def write_files(self, folder: SweepFolder) -> dict[str, Path]:
+        from worldloom.cli.experiments import sweep_report
+
+        return sweep_report.write_files(folder)
+
+    def report(self, folder: SweepFolder, files: dict[str, Path], received: signal.Signals | None) -> Report:
+        from worldloom.cli.experiments import sweep_report
+
+        return sweep_report.report(folder, files, received)
+
+    def failure(self, folder: SweepFolder) -> str:
+        from worldloom.cli.experiments import sweep_report
+
+        return sweep_report.describe_failure(folder)
 
     def _plan(self, request: TrainingRequest) -> SweepPlan:
         from worldloom.learn.config.piecewise_linear import PiecewiseLinear
@@ -102,47 +106,18 @@ class Sweep(ExperimentCommand):
             self.parallel,
         )
 
-    def _open(self, request: TrainingRequest, stack: ExitStack) -> SweepFolder:
-        """The folder of the sweep, new or resumed; InputError before anything is written where a flag is invalid."""
-        from worldloom.learn.experiments.sweep.sweep_folder import SweepFolder, read_sweep_folder
-
-        plan = self._plan(request)
-        sweep = SweepFolder(Path(), request, plan)  # checks the settings
-        path, exists = self.open_path(request, stack)
-        sweep.path = path
-        if exists:
-            saved = read_sweep_folder(path)
-            self.require_same(request, saved.request, path)
-            for field in fields(plan):
-                new, old = getattr(plan, field.name), getattr(saved.plan, field.name)
-                if new != old and not (field.name == "trials" and new > old):
-                    self.refuse(field.name, new, old, path)
-            sweep.results = saved.results
-        sweep.write()
-        return sweep
-
-    def _train(self, folder: SweepFolder) -> signal.Signals | None:
-        """Train the trials that are left; returns the signal that ended it."""
+    def train_all(self, folder: SweepFolder, stopping: StopOnSignal) -> None:
         from worldloom.cli.experiments.trial_lines import TrialLines
-        from worldloom.cli.training.stop_on_signal import ABORT_RAY_AFTER_S, StopOnSignal, TrainingAborted
         from worldloom.learn.experiments.sweep.sweep_run import run_sweep
         from worldloom.learn.experiments.sweep.trial_job import train_trial
-
-        stopping = StopOnSignal(None if self.launcher == "here" and self.parallel == 1 else ABORT_RAY_AFTER_S)
-        if not folder.pending():
-            return None
 
         def log(number: int) -> Path:
             return folder.path / f"{folder.trial_path(number).name}.log"
 
         config = folder.request.config
-        try:
-            with (
-                TrialLines(folder, self.quiet) as lines,
-                self.executor(train_trial, folder.path, log, stopping, config.device) as (executor, device),
-            ):
-                folder.request = replace(folder.request, config=replace(config, device=device))
-                run_sweep(folder, executor, self.tracking(folder.path), lines.show)
-        except TrainingAborted:
-            pass
-        return stopping.received
+        with (
+            TrialLines(folder, self.quiet) as lines,
+            self.executor(train_trial, folder.path, log, stopping, config.device) as (executor, device),
+        ):
+            folder.request = replace(folder.request, config=replace(config, device=device))
+            run_sweep(folder, executor, self.tracking(folder.path), lines.show)

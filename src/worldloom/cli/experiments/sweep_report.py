@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from worldloom.cli.experiments.report import Report
 from worldloom.cli.experiments.report_files import csv_rows, write_report
 from worldloom.core.registry.world_files import file_and_id
 from worldloom.learn.experiments.search.dimension import Choices, format_value
 from worldloom.learn.experiments.sweep.sweep_folder import SweepFolder
 from worldloom.learn.experiments.sweep.trial_result import TrialResult
-from worldloom.terminal import console
 from worldloom.view.parallel_coordinates import Axis, draw_parallel_coordinates
 
 CSV, FIGURE = "trials.csv", "parallel_coordinates.svg"
@@ -59,28 +58,10 @@ def draw(folder: SweepFolder, target: Path) -> None:
     draw_parallel_coordinates(axes, target, title, faint, highlighted, folder.objective.until_target)
 
 
-def print_report(
-    folder: SweepFolder, files: Mapping[str, Path], as_json: bool, received: signal.Signals | None
-) -> None:
-    """Print the table, or JSON."""
-    if as_json:
-        console.print_json(report(folder, files, received))
-        return
-    console.out().print(table(folder))
-    lines = [f"{folder.path}: {', '.join([*(path.name for path in files.values()), 'sweep.json', 'trial_0000, ...'])}"]
-    file, _ = file_and_id(folder.request.env)
-    best = folder.best
-    if best is not None:
-        lines.append(f"  worldloom eval {shlex.quote(str(folder.run_paths(best.number)[0]))}")
-    if folder.pending():
-        world = f"{shlex.quote(file)} " if file else ""
-        lines.append(f"  worldloom sweep {world}--resume --run-dir {shlex.quote(str(folder.path))}")
-    for line in lines:
-        console.out().print(line, soft_wrap=True, markup=False)
-
-
 def describe_failure(folder: SweepFolder) -> str:
-    """Why no trial is the best, in one sentence."""
+    """Why no trial is the best, in one sentence; empty where one is."""
+    if folder.best is not None:
+        return ""
     failed = [result for result in folder.ranked() if result.state == "failed"]
     if failed:
         return f"no trial is complete with a value; trial {failed[0].number} failed: {failed[0].error}"
@@ -89,21 +70,27 @@ def describe_failure(folder: SweepFolder) -> str:
     return "no trial has finished an episode: use more --total-steps"
 
 
-def report(folder: SweepFolder, files: Mapping[str, Path], received: signal.Signals | None) -> dict[str, Any]:
-    """The JSON of ``--json``."""
+def report(folder: SweepFolder, files: Mapping[str, Path], received: signal.Signals | None) -> Report:
+    """The report of a sweep that has ended or was interrupted."""
     best = folder.best
-    return {
-        "env": file_and_id(folder.request.env)[1],
-        "algorithm": folder.request.algorithm,
-        "folder": str(folder.path),
+    values = {
         "objective": folder.plan.objective,
         "target": folder.plan.target,
         "best": None if best is None else _entry(folder, best),
         "trials": [_entry(folder, folder.results[number]) for number in sorted(folder.results)],
-        "complete": not folder.pending(),
-        "stopped_by": None if received is None else received.name,
-        **{name: str(files[name]) if name in files else None for name in ("csv", "figure")},
     }
+    return Report(
+        "sweep",
+        folder.path,
+        folder.request,
+        files,
+        ("sweep.json", "trial_0000, ..."),
+        [table(folder)],
+        values,
+        None if best is None else folder.run_paths(best.number)[0],
+        not folder.pending(),
+        received,
+    )
 
 
 def _entry(folder: SweepFolder, result: TrialResult) -> dict[str, Any]:

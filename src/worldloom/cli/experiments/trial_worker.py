@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from worldloom.learn.experiments.worker_process import Message, Send, serve
+from typing import TYPE_CHECKING
+
+from worldloom.cli.experiments.job_worker import serve_job
+
+if TYPE_CHECKING:
+    from worldloom.learn.experiments.jobs.executor import Work
 
 
-def work(message: Message, send: Send) -> None:
-    """Train the trial of a message, and send its answer; nothing where the training was aborted."""
-    from worldloom.cli.training.stop_on_signal import StopOnSignal, TrainingAborted
+def load() -> Work:
     from worldloom.learn.experiments.sweep.trial_job import train_trial
 
-    stopping = StopOnSignal()
-    try:
-        with stopping:
-            answer = train_trial(message, [stopping])
-        send(answer)
-    except TrainingAborted:  # after SIGTERM; the last checkpoint is kept
-        pass
+    return train_trial
 
 
 if __name__ == "__main__":
-    serve(work)
+    serve_job(load)

@@ -30,9 +30,9 @@ def read_experiment(file: Path, format_: int, what: str) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise InputError(f"{file} is not a complete JSON document: {error}") from None
+        raise InputError(f"{file} is not a complete JSON document ({error}): restore it from a copy") from None
     if not isinstance(values, dict) or type(values.get("format")) is not int:
-        raise InputError(f"{file} was not written by {what}: it has no format")
+        raise InputError(f"{file} was not written by {what}: it has no format; restore it from a copy")
     if values["format"] > format_:
         raise InputError(
             f"{file} has format {short_repr(values['format'])}, and this version of worldloom reads up to {format_}: "
@@ -64,7 +64,9 @@ def make_folder(path: Path, env: str) -> IO[str]:
     try:
         lock = locked(path)
     except OSError as error:
-        raise StorageError(f"{path} cannot be used for an experiment: {error.strerror}") from None
+        raise StorageError(
+            f"{path} cannot be used for an experiment ({error.strerror}): make it writable, or use another folder"
+        ) from None
     if world_file := file_and_id(env)[0]:
         remember_world(path, world_file)
     return lock

@@ -73,6 +73,10 @@ class WorkerProcess:
             self.process.stdin.write(f"{int(number)}\n".encode())
             self.process.stdin.flush()
 
+    def was_killed(self) -> bool:
+        """Whether a signal ended the process. Call it once it has exited."""
+        return self.process.wait() < 0
+
     def describe_exit(self) -> str:
         """How the process exited, in words, with the last line of its log. Call it once it has exited."""
         code = self.process.wait()

@@ -95,6 +95,7 @@ def test_given_settings_must_be_searched(tmp_path):
         (lambda v: v.update(request=[]), "'request' in .* must be an object"),
         (lambda v: v.update(results=3), "'results' in .* must be a list"),
         (lambda v: v["results"][0].update(member=9), "which is not that of a member"),
+        (lambda v: v["results"][0].update(generation=10**9), "which is not that of a member: restore the file"),
         (lambda v: v["results"][0].update(source=-1), "which is not that of a member"),
         (lambda v: v["results"][0].update(score=float("inf")), "which is not that of a member"),
         (lambda v: v["results"][0]["settings"].update(clip=0.3), "which is not that of a member"),

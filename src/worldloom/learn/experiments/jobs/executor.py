@@ -14,6 +14,8 @@ Work = Callable[[Mapping[str, Any], Sequence[Callback]], dict[str, Any]]
 Answers = list[tuple[int, dict[str, Any]]]
 DIED = "died"
 """The name of the only value of the answer of a job whose process died: how it did, in words."""
+MAX_RESTARTS = 3
+"""How often a job whose process was killed, or whose machine is lost, starts again, from its last checkpoint."""
 
 
 class Executor(ABC):

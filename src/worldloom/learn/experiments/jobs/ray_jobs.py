@@ -9,13 +9,11 @@ from typing import Any
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.files import open_regular
-from worldloom.learn.experiments.jobs.executor import DIED, Answers, Executor, Work
+from worldloom.learn.experiments.jobs.executor import DIED, MAX_RESTARTS, Answers, Executor, Work
 from worldloom.learn.runs.ray_training import STOP, StopFile
 
 POLL_S = 0.2
 """Seconds between two looks at the tasks."""
-MAX_RETRIES = 3
-"""How often a job whose machine is lost starts again, from its last checkpoint."""
 
 
 class RayJobs(Executor):
@@ -43,7 +41,7 @@ class RayJobs(Executor):
         self._ray, self._at_once, self._is_stopped = ray, at_once, is_stopped
         self._stop = folder.absolute() / STOP
         self._stop.unlink(missing_ok=True)
-        options = {"num_cpus": 1, "num_gpus": 1 if self.device != "cpu" else 0, "max_retries": MAX_RETRIES}
+        options = {"num_cpus": 1, "num_gpus": 1 if self.device != "cpu" else 0, "max_retries": MAX_RESTARTS}
         self._task = ray.remote(**options)(_run)
         self._work, self._running = work, dict[Any, int]()
 

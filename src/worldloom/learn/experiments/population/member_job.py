@@ -39,6 +39,8 @@ MIN_KEPT = 3
 """Checkpoints that are kept: other members start from that of the generation before the last one."""
 INTERRUPTED = "interrupted"
 """The only value, true, in the answer of a member that was stopped from outside."""
+UNUSABLE = "unusable"
+"""The only value in the answer of a member whose folder cannot be used, as where the disk is full: why, in words."""
 
 
 def train_member(
@@ -56,8 +58,18 @@ def train_member(
 
     Returns:
         ``score``, ``steps``, ``seconds`` and ``error`` of its
-        :class:`~worldloom.learn.experiments.population.member_result.MemberResult`, or :data:`INTERRUPTED`.
+        :class:`~worldloom.learn.experiments.population.member_result.MemberResult`; or :data:`INTERRUPTED`, or
+        :data:`UNUSABLE`.
     """
+    try:
+        return _train_member(message, callbacks, members)
+    except WorldloomError as error:
+        return {UNUSABLE: str(error)}
+
+
+def _train_member(
+    message: Mapping[str, Any], callbacks: Sequence[Callback], members: dict[str, Member] | None
+) -> dict[str, Any]:
     folder = Path(message["folder"])
     if (done := _find(folder, message["end"], exact=False)) is not None:
         metadata = verify_checkpoint(done)

@@ -110,6 +110,10 @@ class PopulationFolder:
         """The folder of a member."""
         return self.path / f"member_{member:02d}"
 
+    def first_run(self) -> Path:
+        """The folder of the first member."""
+        return self.member_path(0)
+
     def generation(self, number: int) -> list[MemberResult] | None:
         """The results of a generation, by member; None where one is missing."""
         keys = [(number, member) for member in range(self.plan.population)]
@@ -200,8 +204,13 @@ def read_population_folder(path: Path) -> PopulationFolder:
     for entry in results:
         try:
             result = checked_member(entry, population.space, plan.population)
+            if result.generation >= population.generations:
+                raise ValueError("there is no such generation")
         except ValueError:
-            raise InputError(f"'results' in {file} holds {short_repr(entry)}, which is not that of a member") from None
+            raise InputError(
+                f"'results' in {file} holds {short_repr(entry)}, which is not that of a member: "
+                "restore the file from a copy"
+            ) from None
         population.results[result.generation, result.member] = result
     return population
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from worldloom.core.base.errors import InputError
+from worldloom.core.base.errors import InputError, StorageError
 from worldloom.core.registry.world_files import find
 from worldloom.learn.experiments.experiment_file import make_folder, require_same
 from worldloom.learn.experiments.jobs.executor import DIED, Executor, InTurn
 from worldloom.learn.experiments.population.evolution import Start
-from worldloom.learn.experiments.population.member_job import INTERRUPTED, Member, train_member
+from worldloom.learn.experiments.population.member_job import INTERRUPTED, UNUSABLE, Member, train_member
 from worldloom.learn.experiments.population.member_result import MemberResult
 from worldloom.learn.experiments.population.population_folder import (
     PopulationFolder,
@@ -106,4 +106,6 @@ def train_population(
 def _result(generation: int, member: int, start: Start, answer: Mapping[str, Any]) -> MemberResult:
     if DIED in answer:
         raise InputError(f"member {member}: {answer[DIED]}: continue with --resume")
+    if UNUSABLE in answer:  # it says nothing about the settings: no result
+        raise StorageError(f"member {member}: {answer[UNUSABLE]}")
     return MemberResult(generation, member, start.source, dict(start.settings), **answer)

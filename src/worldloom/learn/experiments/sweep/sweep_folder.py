@@ -98,6 +98,10 @@ class SweepFolder:
         path, seeds = self.trial_path(number), self.plan.seeds
         return [path] if len(seeds) == 1 else [path / f"seed_{seed}" for seed in seeds]
 
+    def first_run(self) -> Path:
+        """The folder of the first run of the first trial."""
+        return self.run_paths(0)[0]
+
     def known_results(self, number: int) -> list[TrialResult] | None:
         """The results that trial ``number`` depends on; None where one is missing."""
         earlier = range(number - self.plan.parallel + 1)
@@ -134,6 +138,10 @@ class SweepFolder:
     def pending(self) -> list[int]:
         """The numbers of the trials that have not ended."""
         return [number for number in range(self.plan.trials) if number not in self.results]
+
+    def is_over(self) -> bool:
+        """Whether all trials have ended."""
+        return not self.pending()
 
     def ranked(self) -> list[TrialResult]:
         """The results, the best first: complete ones, then pruned ones, then those without a value."""
@@ -190,7 +198,10 @@ def read_sweep_folder(path: Path) -> SweepFolder:
             if result.number >= sweep.plan.trials:
                 raise ValueError("there is no such trial")
         except ValueError:
-            raise InputError(f"'results' in {file} holds {short_repr(entry)}, which is not that of a trial") from None
+            raise InputError(
+                f"'results' in {file} holds {short_repr(entry)}, which is not that of a trial: "
+                "restore the file from a copy"
+            ) from None
         sweep.results[result.number] = result
     return sweep
 

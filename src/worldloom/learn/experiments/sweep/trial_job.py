@@ -12,9 +12,11 @@ from typing import Any
 import torch
 
 from worldloom.core.base.errors import StorageError, WorldloomError
+from worldloom.learn.experiments.batch_rate import is_out_of_memory
 from worldloom.learn.experiments.sweep.objective import Objective, ReportTimes, Score
 from worldloom.learn.experiments.sweep.proposals import median_rule
 from worldloom.learn.experiments.sweep.score_callback import ScoreCallback
+from worldloom.learn.runs.checkpoint_files import one_line
 from worldloom.learn.runs.training_run import TrainingRequest, request_from_dict, run_training
 from worldloom.learn.tracking.make_trackers import make_trackers
 from worldloom.learn.training.callbacks import Callback
@@ -58,6 +60,10 @@ def train_trial(message: Mapping[str, Any], callbacks: Sequence[Callback] = ()) 
         return {**answer, "state": UNWRITABLE, "error": str(error)}
     except WorldloomError as error:  # settings that do not go together, or a training that diverged
         return {**answer, "state": "failed", "error": str(error)}
+    except (MemoryError, RuntimeError) as error:  # Warp raises RuntimeError where an allocation fails
+        if not is_out_of_memory(error):
+            raise
+        return {**answer, "state": "failed", "error": f"out of memory: {one_line(error)}"}
     known = [value for value in values if value is not None]
     return {**answer, "value": math.fsum(known) / len(known) if len(known) == len(values) else None, "error": ""}
 
