@@ -18,7 +18,7 @@ import json
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from run import describe_machine, make_console, show
 import worldloom as wl
 from worldloom import physics
 from worldloom.core.base.device import resolve
+from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.frontend.system import System
 from worldloom.core.measure.timing import (
     SystemTime,
@@ -70,6 +71,8 @@ class Settings:
     """Numbers of worlds."""
     crowded: bool = False
     """Whether bodies are packed together."""
+    solver: Literal["auto", "worlds", "colours"] = "auto"
+    """How contacts are solved, see docs/physics_design.md; auto is the simulation's choice."""
     threads: int = substeps.THREADS
     """Threads that share a world in the solver: 1, 4, 8, 16 or 32."""
     registers: int = substeps.REGISTERS
@@ -118,7 +121,10 @@ class Row:
 
 def simulation(name: str, worlds: int, settings: Settings, device: str = "", **options: Any) -> wl.Simulation:
     config = CROWDED[name] if settings.crowded else {}
-    return wl.Simulation(name, worlds, device or settings.device, seed=0, config=config, **options)
+    alternatives = {} if settings.solver == "auto" else {"solver": settings.solver}
+    return wl.Simulation(
+        name, worlds, device or settings.device, seed=0, config=config, alternatives=alternatives, **options
+    )
 
 
 def count_body_pairs(sim: wl.Simulation, bodies: str) -> float:
@@ -159,10 +165,16 @@ def measure_shares(sim: wl.Simulation) -> dict[str, float]:
 
 
 def measure_kernels(sim: wl.Simulation) -> list[tuple[float, str]]:
-    """Microseconds and systems of the kernels of a step, slowest first."""
+    """Microseconds and systems of the kernels of a step, slowest first; launches of one kernel are added up."""
     seconds = time_entries(sim, sim.executor, 3, lambda: None)
-    names = [", ".join(getattr(entry, "labels", (str(entry),))) for entry in sim.executor.program.step]
-    return sorted(((1e6 * taken, name) for taken, name in zip(seconds, names, strict=True)), reverse=True)
+    total: dict[str, float] = {}
+    launches: dict[str, int] = {}
+    for taken, entry in zip(seconds, sim.executor.program.step, strict=True):
+        systems = ", ".join(entry.labels) if isinstance(entry, KernelSpec) else entry.label
+        key = f"{systems} [{entry.name}]" if isinstance(entry, KernelSpec) else systems
+        total[key] = total.get(key, 0.0) + 1e6 * taken
+        launches[key] = launches.get(key, 0) + 1
+    return sorted(((taken, f"{launches[key]} x {key}") for key, taken in total.items()), reverse=True)
 
 
 def measure(name: str, worlds: int, settings: Settings) -> Row:
@@ -195,15 +207,15 @@ def measure(name: str, worlds: int, settings: Settings) -> Row:
 def print_rows(name: str, rows: list[Row], settings: Settings) -> None:
     console = make_console()
     level = "crowded levels" if settings.crowded else "levels of training"
-    title = f"{name}, {level}, {settings.device}, solver with {settings.threads} threads"
+    title = f"{name}, {level}, {settings.device}, solver {settings.solver} with {settings.threads} threads"
     numbers = [{key: value for key, value in asdict(row).items() if key not in ("shares", "kernels")} for row in rows]
     show(console, title, numbers)
     for row in rows:
         if row.shares:
             shares = ", ".join(f"{group} {share:.1%}" for group, share in row.shares.items())
             console.print(f"{row.worlds:,} worlds, shares of the time of all systems: {shares}")
-        for taken, kernel in row.kernels[:22]:
-            console.print(f"  {taken:9.1f} us  {kernel[:100]}")
+        for taken, kernel in row.kernels[:40]:
+            console.print(f"  {taken:9.1f} us  {kernel[:110]}")
 
 
 def check(name: str, settings: Settings) -> bool:
