@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from killed_process import run_until_killed
 from runs_compared import FEW, SMALL, assert_equal_runs
 from thorough import only_thorough
 
+from worldloom.cli.experiments.sweep import Sweep
 from worldloom.cli.main import main
 from worldloom.learn.experiments.sweep.score_callback import ScoreCallback
 from worldloom.learn.experiments.sweep.sweep_folder import read_sweep_folder
@@ -192,6 +194,25 @@ def assert_resumed_as_whole(worldloom, folder, flags, tmp_path):
 def _lines(folder):
     file = folder / "metrics.jsonl"
     return len(file.read_text().splitlines()) if file.is_file() else 0
+
+
+def test_a_worker_that_is_killed_changes_no_result(worldloom, finished, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    monkeypatch.setattr(Sweep, "worker", "killed_trial_worker")
+    flags = (*SEARCH, "--trials", "2", "--pruner", "none", "--parallel", "2")
+    code, _, err = worldloom("sweep", *SHORT, *flags, "--run-dir", tmp_path / "runs")
+    said = err.replace("\n", " ")
+    for number in range(2):
+        assert (tmp_path / "runs" / f"trial_{number:04d}.killed").exists()
+        assert f"trial {number}: its process was killed by SIGKILL" in said
+    assert code == 0 and said.count("it starts again from its last checkpoint") == 2
+    expected, results = read_sweep_folder(finished).results, read_sweep_folder(tmp_path / "runs").results
+    for number, result in results.items():
+        assert (result.state, result.value, result.reports) == (
+            "complete",
+            expected[number].value,
+            expected[number].reports,
+        )
 
 
 def test_ctrl_c_stops_after_the_iteration_and_resumes(worldloom, tmp_path, monkeypatch):

@@ -244,9 +244,8 @@ class ExperimentCommand(Train, Generic[FolderT]):
                 yield in_turn, device
 
     def _show_restart(self, number: int, how: str) -> None:
-        if not self.quiet:
-            line = f"{self.unit} {number}: {how}; it starts again from its last checkpoint"
-            console.err().print(line, soft_wrap=True, markup=False)
+        line = f"{self.unit} {number}: {how}; it starts again from its last checkpoint"
+        console.err().print(line, soft_wrap=True, markup=False)
 
 
 def exit_code(received: signal.Signals | None, has_failed: bool = False) -> int:
