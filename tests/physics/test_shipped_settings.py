@@ -8,11 +8,12 @@ from physics_scenes import SCENE
 
 import worldloom as wl
 from worldloom import physics
+from worldloom.core.model.fields import Role
 
 SETTINGS = [
     name
     for name in vars(physics.World)["__annotations__"]
-    if name not in ("largest_reach", "contact_colours") and not name.startswith("hull_")
+    if physics.World.fields[name].role is Role.CONFIG and not name.startswith("hull_")
 ]
 
 
