@@ -6,31 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from thorough import THOROUGH
+from thorough import only_thorough
 
 import worldloom as wl
 from worldloom.core.measure.timing import SystemTime
-from worldloom.core.schedule.entries import SystemNode
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import body_worlds
 
 
-def time_alike(sim: wl.Simulation, rounds: int) -> list[SystemTime]:
-    """All systems of a step with the same time; to time them needs a long compilation."""
-    nodes = [node for node in sim.schedule.step if isinstance(node, SystemNode)]
-    return [
-        SystemTime(node.label, node.system.engine, node.mask is not None, 1.0, 1.0 / len(nodes), 1.0, 0, 0)
-        for node in nodes
-    ]
-
-
+@only_thorough  # compiles both games, with plain and with crowded levels
 @pytest.mark.usefixtures("quick_compilation")
-def test_rates_memory_and_shares_are_measured(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not THOROUGH:
-        monkeypatch.setattr(body_worlds, "time_systems", time_alike)
+def test_rates_memory_and_shares_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = body_worlds.Settings(worlds=(8,), warm_up=3, seconds=0.02, shares=True, out=tmp_path / "plain.json")
     body_worlds.main(settings)
     crowded = replace(settings, crowded=True, shares=False, kernels=True, out=tmp_path / "crowded.json")
@@ -54,7 +41,7 @@ def test_rates_memory_and_shares_are_measured(
         ("broad_phase(Solid)", "physics"),
         ("compact Contact", "physics"),
         ("look(Seeker)", "rays"),
-        ("scan(Hider)", "rays"),
+        ("scan_by_body(Hider)", "rays"),
         ("publish_Hider", "observations"),
         ("describe(Hider)", "observations"),
         ("pay(Hider)", "rules"),
@@ -68,6 +55,7 @@ def test_systems_belong_to_groups(name: str, group: str) -> None:
     assert body_worlds.group_of(replace(timed, on_reset=True), of_physics) == "resets"
 
 
+@only_thorough  # as tests/envs/escape_room compares them
 @pytest.mark.usefixtures("quick_compilation")
 def test_the_interpreter_and_the_cpu_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     settings = body_worlds.Settings(envs=("EscapeRoom-v0",), check=True, check_worlds=(1, 1), check_steps=(2, 2))

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from thorough import THOROUGH
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import num_envs
@@ -16,7 +17,7 @@ def test_shares_are_those_of_the_median_rates():
 
 
 @pytest.mark.usefixtures("quick_compilation")
-@pytest.mark.parametrize("clock", ["wall", "cpu"])
+@pytest.mark.parametrize("clock", ["cpu", "wall"] if THOROUGH else ["cpu"])  # wall: in processes of their own
 def test_a_scan_and_a_search(tmp_path, capsys, clock, monkeypatch):
     monkeypatch.setattr("worldloom.learn.experiments.batch_rate.WINDOW_S", 0.001)
     settings = num_envs.Settings(

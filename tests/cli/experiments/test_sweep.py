@@ -196,6 +196,7 @@ def _lines(folder):
     return len(file.read_text().splitlines()) if file.is_file() else 0
 
 
+@only_thorough  # processes that import PyTorch
 def test_a_worker_that_is_killed_changes_no_result(worldloom, finished, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setattr(Sweep, "worker", "killed_trial_worker")
