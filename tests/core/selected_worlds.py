@@ -39,6 +39,7 @@ class Hand(wl.Entity):
 class Garden(wl.World):
     most: wl.Config = 40
     sum: int
+    weight: float
     breaks: int
     turns: int
 

@@ -175,6 +175,19 @@ def test_what_is_refused() -> None:
     with pytest.raises(wl.InputError, match="have no option 'notes': give purse, coins"):
         wl.Simulation(PURSE, 1, alternatives={"count": "notes"})
 
+    sim = wl.Simulation(PURSE, 1, "python")
+    with pytest.raises(wl.InputError, match="have no option 'notes'"):
+        sim.use_options({"count": "notes"})
+    wrong = wl.Definition(
+        "Choice-test", Purse, {Coin: 7}, step=(wl.Alternatives("count", COUNTED.options, lambda cuda, n: "notes"),)
+    )
+    with pytest.raises(wl.InputError, match="names 'notes', which is no option of them"):
+        wl.Simulation(wrong, 1)
+    with pytest.raises(wl.DefinitionError, match="'count' have no options"):
+        wl.Definition("Empty-test", Purse, {Coin: 7}, step=(wl.Alternatives("count", {}),)).checked
+    with pytest.raises(wl.DefinitionError, match="two alternatives are called 'count'"):
+        wl.Definition("Two-test", Purse, {Coin: 7}, step=(COUNTED, wl.Alternatives("count", {"a": [toss]}))).checked
+
     def world(entries: list) -> wl.Definition:
         return wl.Definition("Wrong-test", Purse, {Coin: 7}, step=(wl.Alternatives("count", {"a": entries}),))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cuda_threads import Machine
-from selected_worlds import GARDEN, Garden, Seed, Sprout
+from selected_worlds import GARDEN, Garden, Pot, Seed, Sprout
 
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
@@ -16,6 +16,12 @@ from worldloom.core.tools.compare import compare
 
 class Lamp(wl.Entity):
     lit: bool
+
+
+def _select(where: object) -> None:
+    @wl.system(where=where)  # type: ignore[arg-type]
+    def one(seed: Seed):
+        seed.value = 1
 
 
 COLUMNS = {"Seed": ("value", "visits", "kind", "colour"), "Sprout": ("origin", "height")}
@@ -82,7 +88,61 @@ def test_values_follow_each_other_in_the_order_given() -> None:
     assert max(cups) > 100
 
 
+def test_every_value_has_random_numbers_of_its_own() -> None:
+    """Also for an entity that runs twice in a step, since the first run gives it the next value."""
+
+    @wl.system(where=("kind", (0, 1)))
+    def draw(pot: Pot, world: Garden):
+        pot.value = 1000 * (pot.value % 1000) + world.integer(1000)
+        pot.kind += 1
+
+    world = wl.Definition("Draws-test", Garden, {Pot: 50}, step=(draw,))
+    assert compare(world, ("python", "cpu"), num_worlds=2, steps=1) is None
+    sim = wl.Simulation(world, 1, "python", seed=1)
+    sim.step()
+    first, second = np.divmod(sim[Pot].value.numpy().ravel(), 1000)
+    assert (sim[Pot].kind.numpy() == 2).all() and not np.array_equal(first, second)
+
+
+def test_lists_where_kernels_do_not_take_them() -> None:
+    """Sums in a fixed order have none in exact mode; systems that reset many rows work through theirs."""
+
+    @wl.system(where=("kind", 1))
+    def add(pot: Pot, world: Garden):
+        world.weight += float(pot.value)
+
+    @wl.system(where=("kind", (0, 1)))
+    def mark(pot: Pot):
+        pot.value = 1
+
+    world = wl.Definition("Sums-test", Garden, {Pot: 600}, reset=(mark,), step=(add,))
+    schedule = wl.Simulation(world, 1, "python").schedule
+    exact, plain = (generate(schedule, True, True, exact) for exact in (True, False))
+    assert [sum(isinstance(e, LaunchNode) for e in p.step) for p in (exact, plain)] == [1, 2], "and one for the reset"
+    for program in (exact, plain):
+        compile(program.text, "kernels", "exec")
+        used = {
+            column
+            for spec in (*program.step, *program.reset)
+            if isinstance(spec, KernelSpec)
+            for column in spec.columns
+        }
+        listed = [e for e in (*program.step, *program.reset) if isinstance(e, LaunchNode)]
+        assert all(set(map(entry.rows.column, ("rows", "sizes"))) <= used for entry in listed)
+
+
 def test_what_is_refused() -> None:
+    with pytest.raises(wl.DefinitionError, match="its own 'value', and that of another Seed, which may be itself"):
+
+        @wl.system(disjoint=True)
+        def itself(seed: Seed, world: Garden):
+            world.at(Seed, seed.kind).value = 5
+            seed.visits = seed.value
+
+    for wrong in (("kind",), "kind", ("kind", 2**40), ("kind", ())):
+        with pytest.raises(wl.DefinitionError, match="where="):
+            _select(wrong)
+
     with pytest.raises(wl.DefinitionError, match="has a value twice"):
 
         @wl.system(where=("kind", (1, 2, 1)))

@@ -174,8 +174,10 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
 
     def use_options(self, options: Mapping[str, str]) -> None:
         """Go on with other options of the world's alternatives, from the same state."""
+        self._check_open()
         arguments = self._origin.arguments
-        self.definition = self.definition.with_options(options)
+        self.definition = choose_options(self.definition, self.device, self.num_worlds, options, False)
+        wp.synchronize_device(self.device)  # the last step may still use the memory of the executor
         with shards.WARP_LOCK:
             self.schedule = shared_schedule(self.definition, self.autoreset, self.checks)
             self._compile(arguments["fuse"], arguments["tuned"])

@@ -187,7 +187,7 @@ class KernelWriter:
         blocks = blocks_of(group)
         arguments: Arguments = {}
         exit_mask = early_exit(blocks)
-        several_rows = not as_stage and not in_order and exit_mask == FINISHED
+        several_rows = not as_stage and not in_order and exit_mask == FINISHED and group.where is None
         reset_threads = self.row_loops.reset_threads(group) if several_rows else 0
         if reset_threads:
             lines, loops = self.row_loops.reset_head(group.rows, reset_threads)

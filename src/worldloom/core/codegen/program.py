@@ -168,7 +168,9 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     functions = KernelFunctions(schedule, sites, types, exact, cuda)
     lists = schedule.lists if cuda else {}
     step_parts, reset_parts = (
-        fuse_systems(with_lists(entries, lists), schedule, functions, fuse)
+        fuse_systems(
+            with_lists(entries, lists, lambda node: not functions.of(node).target.in_order), schedule, functions, fuse
+        )
         for entries in (schedule.step, schedule.reset)
     )
     in_place = columns_read_in_place(functions.by_system.values()) if cuda else frozenset[ColumnKey]()

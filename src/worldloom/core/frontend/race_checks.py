@@ -101,6 +101,7 @@ def refuse_races(source: Source, owner: Owner, access: Access, disjoint: bool = 
     """
     name = owner.__name__
     if disjoint:
+        _refuse_own_races(source, owner, access)
         _refuse_world_races(source, access)
         return
     same_table = functools.partial(_same_table, owner)
@@ -130,6 +131,19 @@ def refuse_races(source: Source, owner: Owner, access: Access, disjoint: bool = 
                 line,
             )
     _refuse_world_races(source, access)
+
+
+def _refuse_own_races(source: Source, owner: Owner, access: Access) -> None:
+    """Refuse what would differ where the other entity is the own one, whose components are in registers."""
+    own = {**access.own_read, **access.own_write}
+    for (kind, component), line in (*access.other_write.items(), *access.other_read.items()):
+        written = (kind, component) in access.other_write or component in access.own_write
+        if _same_table(owner, kind) and component in own and written:
+            raise source.error(
+                f"race: it uses its own '{component}', and that of another {kind.__name__}, which may be itself",
+                "split it into two systems: write into a second component here and copy it back in the next",
+                line,
+            )
 
 
 def _refuse_world_races(source: Source, access: Access) -> None:

@@ -24,12 +24,18 @@ class Where(NamedTuple):
 
 def parse_where(source: Source, where: WhereArgument) -> Where:
     """The condition that the user gave; DefinitionError for values that are no whole numbers, or given twice."""
+    if not isinstance(where, tuple) or len(where) != 2 or not isinstance(where[0], str):
+        raise source.error(
+            f"where={where!r} has no component and value", 'write where=("kind", 2), or where=("kind", range(5))'
+        )
     name, given = where
     values = tuple(given) if isinstance(given, (Sequence, range)) and not isinstance(given, str) else (given,)
     if not values or any(isinstance(value, bool) or not isinstance(value, int) for value in values):
         raise source.error(
             f"where=({name!r}, {given!r}) has no whole number", "give the value of an int component, or several"
         )
+    if any(not -(2**31) <= value < 2**31 for value in values):
+        raise source.error(f"where=({name!r}, {given!r}) has a value that no int component can have", "correct it")
     if len(set(values)) < len(values):
         raise source.error(f"where=({name!r}, {given!r}) has a value twice", "give each value once")
     return Where(name, values)

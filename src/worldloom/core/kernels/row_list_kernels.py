@@ -29,7 +29,8 @@ _LIST = """
                 const bool used = slot + lane < count;
                 const int value = used ? values.data[row] : 0;
                 for (int k = 0; k < num_values; ++k) {
-                    const bool fits = used && value == __shfl_sync(all, own, k);
+                    const int wanted_here = __shfl_sync(all, own, k);  // by all threads of the warp
+                    const bool fits = used && value == wanted_here;
                     const unsigned int votes = __ballot_sync(all, fits);
                     const int base = __shfl_sync(all, place, k);
                     if (fill && fits) rows.data[k * stride + base + __popc(votes & lower)] = row;

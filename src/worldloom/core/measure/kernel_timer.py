@@ -60,7 +60,7 @@ class KernelTimer:
     def __init__(self, simulation: Simulation, executor: Executor, max_launches: int = 16) -> None:
         self.simulation, self.executor, self.max_launches = simulation, executor, max_launches
         self.device = simulation.device
-        self.launches: dict[str, int] = {}
+        self.launches: dict[Any, int] = {}
         self.recorded: dict[tuple[Any, ...], Run] = {}
         self.backups = {
             column.name: wp.clone(column.array)
@@ -81,11 +81,11 @@ class KernelTimer:
         columns = [self.executor.tables[table][field] for table, field in spec.columns]
         self._copy(columns, save=True)
         once, seconds = self.record([(spec, None)], 1, first), []
-        if spec.name not in self.launches:
+        if _key(spec) not in self.launches:
             single = min(self.time_run(once) for _ in range(2))
-            self.launches[spec.name] = max(1, min(self.max_launches, round(MIN_SAMPLE_S / max(single, 1e-9))))
+            self.launches[_key(spec)] = max(1, min(self.max_launches, round(MIN_SAMPLE_S / max(single, 1e-9))))
             self._copy(columns, save=False)
-        launches = self.launches[spec.name]
+        launches = self.launches[_key(spec)]
         for variant in variants:
             seconds.append(self.time_run(self.record([(spec, variant)], launches, first)) / launches)
             self._copy(columns, save=False)
@@ -109,7 +109,7 @@ class KernelTimer:
         self, kernels: list[tuple[Launchable, LoadedKernel | None]], launches: int, first: Run | None = None
     ) -> Run:
         """All ``kernels``, ``launches`` times, as one graph per shard, which is recorded once."""
-        variants = ((spec.name, id(variant and variant[0]), variant and variant[1]) for spec, variant in kernels)
+        variants = ((_key(spec), id(variant and variant[0]), variant and variant[1]) for spec, variant in kernels)
         key = (launches, first is None, *variants)
         if key not in self.recorded:
             graphs = []
@@ -138,3 +138,8 @@ class KernelTimer:
         run()
         stream.record_event(end)
         return float(wp.get_event_elapsed_time(begin, end)) / 1000.0
+
+
+def _key(entry: Launchable) -> tuple[str, int | None]:
+    """What a recorded launch runs: a kernel, and the list whose rows it works through."""
+    return entry.name, getattr(entry, "row_list", None)

@@ -22,6 +22,7 @@ from worldloom.core.measure.random_actions import random_actions
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.runtime.executor import Executor
 from worldloom.core.schedule.entries import FINISHED, RESETTING, Entry, HostNode, SystemNode
+from worldloom.core.schedule.row_lists import RowListNode
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -162,8 +163,14 @@ def time_entries(
 def _merge(simulation: Simulation, program: Program, seconds: list[float]) -> list[SystemTime]:
     """One entry per system, with the sum of the times of all its occurrences in the step."""
     totals: dict[tuple[str, bool, bool], list[float]] = {}
-    counts = itertools.accumulate(not isinstance(entry, KernelSpec) or entry.first_of_entry for entry in program.step)
-    nodes = [simulation.schedule.step[count - 1] for count in counts]
+    counts = itertools.accumulate(
+        entry.first_of_entry if isinstance(entry, KernelSpec) else not isinstance(entry, RowListNode)
+        for entry in program.step
+    )
+    nodes = [
+        entry if isinstance(entry, RowListNode) else simulation.schedule.step[count - 1]
+        for entry, count in zip(program.step, counts, strict=True)
+    ]
     for node, entry, time_s in zip(nodes, program.step, seconds, strict=True):
         on_reset = isinstance(node, (SystemNode, LaunchNode)) and node.mask in (FINISHED, RESETTING)
         moved = (entry.bytes_read, entry.bytes_written) if isinstance(entry, KernelSpec) else (0, 0)

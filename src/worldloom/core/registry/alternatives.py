@@ -31,10 +31,10 @@ class Alternatives:
     @property
     def default(self) -> str:
         """The name of the first option."""
-        return next(iter(self.options))
+        return next(iter(self.options), "")
 
     def entries(self, option: str) -> tuple[Any, ...]:
-        return tuple(self.options[option])
+        return tuple(self.options.get(option, ()))
 
     def chosen(self, cuda: bool, num_worlds: int) -> str:
         """The option for a device and a number of worlds without a measurement."""

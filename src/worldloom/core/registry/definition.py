@@ -292,6 +292,8 @@ class Definition:
         """The world as it runs on CUDA: with ``cuda_float32``, every ``wl.float64`` is a ``wl.float32``."""
         if self.narrow or not self.cuda_float32:
             return self
+        if self.origin is not None:
+            return self.origin.for_cuda().with_options(self.options)
         entities = {_narrowed_kind(kind): count for kind, count in self.entities.items()}
         narrow = replace(self.checked, world=_narrowed_kind(self.world), entities=entities, narrow=True)
         narrow.__dict__["hash"] = self.hash

@@ -69,6 +69,11 @@ def validate(definition: Definition) -> None:
 
 def _validate_alternatives(definition: Definition, alternatives: Alternatives) -> None:
     """Every option consists of systems and launches that give the same results whichever is chosen."""
+    if not alternatives.options:
+        raise definition.error(f"the alternatives '{alternatives.name}' have no options", "give at least one")
+    written = [entry for phase in definition.written.values() for entry in phase]
+    if sum(getattr(entry, "name", None) == alternatives.name for entry in written if not isinstance(entry, System)) > 1:
+        raise definition.error(f"two alternatives are called '{alternatives.name}'", "give one of them another name")
     for option, entries in alternatives.options.items():
         where = f"option '{option}' of the alternatives '{alternatives.name}'"
         for entry in entries:
@@ -78,8 +83,15 @@ def _validate_alternatives(definition: Definition, alternatives: Alternatives) -
             if not isinstance(entry, System):
                 raise definition.error(f"{where} has {entry!r}, which is no system", "give systems and launches alone")
             _validate_system(definition, entry)
-            if entry.draws or entry.access.spawns:
-                what = "draws random numbers" if entry.draws else "spawns entities"
+            access = entry.access
+            uses = {
+                "draws random numbers": entry.draws,
+                "spawns or despawns entities": access.spawns or access.despawns,
+                "searches neighbours": access.near or access.nearest,
+                "ends episodes of agents": access.agents,
+            }
+            what = next((what for what, used in uses.items() if used), None)
+            if what is not None:
                 raise definition.error(
                     f"{where} has the system '{entry.name}', which {what}", "put it before or after the alternatives"
                 )

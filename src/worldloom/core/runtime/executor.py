@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -23,9 +24,12 @@ from worldloom.core.runtime.table import Table
 from worldloom.core.runtime.user_stream import UserStream
 from worldloom.core.runtime.variants import LoadedKernel, load_tuned
 from worldloom.core.schedule.entries import HostNode
+from worldloom.core.schedule.row_lists import RowListNode, load_list_kernels
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
+
+_GENERATIONS = itertools.count()
 
 Segment = Callable[[], None]
 Launchable = KernelSpec | LaunchNode
@@ -52,13 +56,15 @@ class Executor:
                 problem = f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}"
                 raise InputError(f"{problem}: use fewer worlds per simulation")
         self.kernels = program.load(self.device, simulation.definition.id)
+        if any(isinstance(entry, RowListNode) for entry in (*program.step, *program.reset)):
+            load_list_kernels(self.device)
         self.tuned = (
             load_tuned(program, self.kernels, self.device, simulation.num_worlds)
             if tuned
             else dict[str, LoadedKernel]()
         )
-        self.generation = 0
-        """Number of times that the recorded graphs were discarded."""
+        self.generation = next(_GENERATIONS)
+        """Changes whenever the recorded graphs are discarded, and is another one in every executor."""
         self.stream = UserStream(self.device)
         """Returns the stream of a step on a GPU."""
         with self._launch_notice(simulation.definition.id):
@@ -89,7 +95,7 @@ class Executor:
     def invalidate(self) -> None:
         """Discard the recorded graphs, since some memory has moved."""
         self._recorded = None
-        self.generation += 1
+        self.generation = next(_GENERATIONS)
 
     @property
     def segments(self) -> tuple[list[Segment], list[Segment]]:

@@ -26,7 +26,7 @@ MAX_WORLDS_RATIO = 2
 def choose_options(
     definition: Definition, device: wp.Device, num_worlds: int, given: Mapping[str, str] | None, tuned: bool
 ) -> Definition:
-    """The world with an option for each of its alternatives.
+    """The world with an option for each of its alternatives; those that the definition has already are kept.
 
     Raises:
         InputError: For names of alternatives or options that the world does not have.
@@ -39,11 +39,17 @@ def choose_options(
         if option not in known[name].options:
             have = ", ".join(known[name].options)
             raise InputError(f"the alternatives '{name}' of '{definition.id}' have no option '{option}': give {have}")
-    options = dict(given or {})
+    options = {**definition.options, **(given or {})}
     for name, alternatives in known.items():
         if name not in options:
             measured = find(definition, alternatives, device, num_worlds) if tuned and device.is_cuda else None
             options[name] = measured or alternatives.chosen(device.is_cuda, num_worlds)
+            if options[name] not in alternatives.options:
+                have = ", ".join(alternatives.options)
+                raise InputError(
+                    f"'choose' of the alternatives '{name}' of '{definition.id}' names {options[name]!r}, which is no "
+                    f"option of them: let it return one of {have}"
+                )
     return definition.with_options(options)
 
 

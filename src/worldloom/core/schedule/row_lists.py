@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,10 @@ from worldloom.core.schedule.entries import Entry, SystemNode
 
 if TYPE_CHECKING:
     from worldloom.core.runtime.table import Table
+
+
+BLOCK = 128
+"""Threads per block of the kernels of lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +43,10 @@ class RowListNode(LaunchNode):
         values = tables[self.rows.table][self.rows.component].array
         counts = values if self.rows.fixed else tables[WORLD][f"{self.rows.table}__count"].array
         sizes = listed[SIZES].array
-        wp.launch(clear, dim=len(self.rows.values), outputs=[sizes], device=device, stream=stream, record_tape=False)
+        wp.launch(
+            clear, dim=len(self.rows.values), outputs=[sizes], device=device, stream=stream, record_tape=False,
+            block_dim=BLOCK if device.is_cuda else 1,
+        )  # fmt: skip
         per_run, threads = (WORLDS_PER_WARP, WARP_SIZE) if device.is_cuda else (num_worlds, 1)
         wp.launch(
             list_rows,
@@ -49,8 +56,13 @@ class RowListNode(LaunchNode):
             device=device,
             stream=stream,
             record_tape=False,
-            block_dim=128 if device.is_cuda else 1,
+            block_dim=BLOCK if device.is_cuda else 1,
         )
+
+
+def load_list_kernels(device: wp.Device) -> None:
+    """Load the kernels of lists, which cannot be loaded while a graph is recorded."""
+    wp.force_load(device, [clear.module, list_rows.module], block_dim=BLOCK if device.is_cuda else 1)
 
 
 def find_lists(entries: Iterable[Entry], counts: RowCounts) -> dict[ColumnKey, RowList]:
@@ -70,19 +82,28 @@ def _can_list(node: SystemNode, counts: RowCounts) -> bool:
     return counts.pooled(node.table) is None and counts[node.table] > 1 and node.system.threads == 1
 
 
-def with_lists(entries: list[Entry], lists: Mapping[ColumnKey, RowList]) -> list[Entry]:
-    """Insert lists: before each system that runs for one value, unless they are already up to date."""
+def with_lists(
+    entries: list[Entry], lists: Mapping[ColumnKey, RowList], takes_list: Callable[[SystemNode], bool]
+) -> list[Entry]:
+    """Insert lists: before each system that runs for one value and takes a list, unless they are up to date."""
     scheduled: list[Entry] = []
     written: set[ColumnKey] = set()
     for entry in entries:
-        where = entry.system.where if isinstance(entry, SystemNode) else None
-        rows = lists.get((entry.table, where.component)) if isinstance(entry, SystemNode) and where else None
-        if rows is not None and rows.key not in written:
+        rows = _list_of(entry, lists)
+        if rows is not None and rows.key not in written and isinstance(entry, SystemNode) and takes_list(entry):
             scheduled.append(_node(rows))
             written.add(rows.key)
         scheduled.append(entry)
         written = {key for key in written if not changes_rows(entry, key)}
     return scheduled
+
+
+def _list_of(entry: Entry, lists: Mapping[ColumnKey, RowList]) -> RowList | None:
+    """The list that has the rows of a system; None where there is none."""
+    if not isinstance(entry, SystemNode) or entry.system.where is None:
+        return None
+    rows = lists.get((entry.table, entry.system.where.component))
+    return rows if rows is not None and entry.value in rows.values else None
 
 
 def _node(rows: RowList) -> RowListNode:

@@ -240,9 +240,9 @@ class _Planner:
             elif isinstance(entry, System):
                 entries += [
                     SystemNode(
-                        entry, self._view(entry, table), mask, self.ordinals.get((phase, index, table), 0), value
+                        entry, self._view(entry, table), mask, self.ordinals.get((phase, index, table), 0) + turn, value
                     )
-                    for value in (entry.where.values if entry.where is not None else (0,))
+                    for turn, value in enumerate(entry.where.values if entry.where is not None else (0,))
                     for table in _tables_of(self.definition, entry)
                 ]
             else:
@@ -295,6 +295,11 @@ def _tables_of(definition: Definition, system: System) -> list[str]:
     return [WORLD] if system.over_world else [k.__name__ for k in definition.kinds_of(system)]
 
 
+def _turns(system: System) -> int:
+    """How often a system runs in its place: once, or once for each of its values."""
+    return 1 if system.where is None else len(system.where.values)
+
+
 def _ordinals(definition: Definition) -> dict[tuple[str, int, str], int]:
     """A number for every system, position in its phase and table.
 
@@ -309,11 +314,12 @@ def _ordinals(definition: Definition) -> dict[tuple[str, int, str], int]:
         for entry in written:
             if isinstance(entry, Alternatives):
                 inner = [e for e in entry.entries(entry.default) if isinstance(e, System)]
-                number += sum(len(_tables_of(definition, system)) for system in inner)
+                number += sum(_turns(system) * len(_tables_of(definition, system)) for system in inner)
                 index += len(entry.entries(definition.options.get(entry.name, entry.default)))
                 continue
-            for table in _tables_of(definition, entry) if isinstance(entry, System) else ():
-                number += 1
-                ordinals[phase, index, table] = number
+            if isinstance(entry, System):
+                for table in _tables_of(definition, entry):
+                    ordinals[phase, index, table] = number + 1
+                    number += _turns(entry)
             index += 1
     return ordinals
