@@ -11,8 +11,7 @@ on the order of threads.
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import DYNAMIC
-from worldloom.physics.motion import integrate_rotation, turned
+from worldloom.physics.solving.body_motion import body_functions
 from worldloom.physics.solving.contact_passes import friction_pass, normal_pass, warm_start
 from worldloom.physics.solving.solver import (
     RESTITUTION,
@@ -77,6 +76,8 @@ def contact_pass(World: type, Body: type, Contact: type, stage: int) -> Any:
 
 def many_body_solver(World: type, Body: type, Contact: type, substeps: int, sweeps: int) -> list[Any]:
     """Systems over contacts and bodies for a fixed number of substeps and of sweeps in each half of one, in order."""
+    bodies = body_functions(World, Body)
+    push_body, move_body, release_body = bodies.push, bodies.move, bodies.release
 
     @wl.system
     def check_settings(world: World):
@@ -130,13 +131,8 @@ def many_body_solver(World: type, Body: type, Contact: type, substeps: int, swee
 
     @wl.system
     def apply_forces(body: Body, world: World):
-        if body.motion == DYNAMIC and not body.awake:
-            body.velocity = wl.vec3(0.0, 0.0, 0.0)
-            body.spin = wl.vec3(0.0, 0.0, 0.0)
-        elif body.motion == DYNAMIC:
-            h = world.dt / float(world.substeps)
-            body.velocity += (world.gravity + body.force * body.inverse_mass) * h
-            body.spin += body.world_inverse_inertia * body.torque * h
+        h = world.dt / float(world.substeps)
+        push_body(world, body, h)
 
     @wl.system
     def add_impulses(body: Body, world: World):
@@ -157,14 +153,7 @@ def many_body_solver(World: type, Body: type, Contact: type, substeps: int, swee
     @wl.system
     def move(body: Body, world: World):
         h = world.dt / float(world.substeps)
-        if body.awake:
-            body.position += body.velocity * h
-            if body.motion == DYNAMIC:
-                body.rotation, body.spin, body.world_inverse_inertia = integrate_rotation(
-                    body.rotation, body.spin, body.inertia, body.inverse_inertia, h
-                )
-            else:
-                body.rotation = turned(body.rotation, body.spin, h)
+        move_body(world, body, h)
 
     @wl.system
     def sum_impulses(contact: Contact):
@@ -172,9 +161,8 @@ def many_body_solver(World: type, Body: type, Contact: type, substeps: int, swee
         contact.impulse += contact.impulses[0] + contact.impulses[1] + (contact.impulses[2] + contact.impulses[3])
 
     @wl.system
-    def clear_forces(body: Body):
-        body.force = wl.vec3(0.0, 0.0, 0.0)
-        body.torque = wl.vec3(0.0, 0.0, 0.0)
+    def clear_forces(body: Body, world: World):
+        release_body(world, body)
 
     biased, unbiased, bouncing = (
         contact_pass(World, Body, Contact, stage) for stage in (WITH_BIAS, WITHOUT_BIAS, RESTITUTION)
