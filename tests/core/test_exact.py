@@ -135,7 +135,10 @@ def test_the_kernels_for_cuda_add_in_the_order_of_the_cpu(columns, monkeypatch) 
     program.text = (
         reach
         + "\n"
-        + body.replace("thread_number()", "wp.tid()").replace("wl_stream_", "wl_put_").replace("wl_once_", "wl_get_")
+        + body.replace("thread_number()", "wp.tid()")
+        .replace("wl_stream_", "wl_put_")
+        .replace("wl_once_", "wl_get_")
+        .replace("wl_read_", "wl_get_")
     )
     made = program.load(two.device, "Probe-test")
     serial = [

@@ -90,6 +90,8 @@ class World(wl.World):
     largest_reach: float  # derived; m, of bodies within grid_reach, with mapping="many_bodies"
 
     contact_colours: int  # derived; number of colours of contacts in this step
+    first_solved: int  # derived; id of the first contact to be solved
+    moving_end: int  # derived; one more than the id of the last body that is not static
     by_colour: bool  # derived; whether kernels over contacts of one colour solve this step
 
 
@@ -135,8 +137,8 @@ class ContactState(wl.Components):
     solved: bool  # derived; whether one of the bodies is awake
     batch: int  # derived; its colour where a kernel solves all contacts of this colour, else -1
     colour: int  # derived; contacts of one colour have no dynamic body in common, -1 if not solved
-    order: int  # derived; row k: the row of the k-th contact to be solved
-    colour_end: int  # derived; row c: the number of contacts to be solved up to colour c
+    order: int  # derived; k rows after the first to be solved: the row of the k-th contact to be solved
+    colour_end: int  # derived; c rows after it: the number of contacts to be solved up to colour c
     arms: Points  # derived in each substep; from the centre of B to the points, world axes
     gaps: wl.vec4  # derived; m, separations
     response: Response  # derived; 1/kg, normal velocity per normal impulse

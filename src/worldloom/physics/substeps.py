@@ -33,8 +33,21 @@ def stage_of(number: int, sweeps: int, last: bool) -> int:
     return WITH_BIAS if number <= sweeps else WITHOUT_BIAS
 
 
-def world_solver(World: type, Body: type, Contact: type, Joint: type) -> Any:
-    """The system; THREADS of a GPU share the bodies and contacts of a world. It leaves out worlds solved by colour."""
+def world_solvers(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:
+    """The systems over worlds with gravity, and over those without, which checks the work of contacts."""
+    return [
+        world_solver(World, Body, Contact, Joint, weightless=False),
+        world_solver(World, Body, Contact, Joint, gravity=False),
+    ]
+
+
+def world_solver(
+    World: type, Body: type, Contact: type, Joint: type, gravity: bool = True, weightless: bool = True
+) -> Any:
+    """The system; THREADS of a GPU share the bodies and contacts of a world. It leaves out worlds solved by colour.
+
+    ``gravity`` and ``weightless``: whether it solves worlds with gravity, and those without.
+    """
     contacts, bodies = contact_functions(World, Body, Contact), body_functions(World, Body)
     place_contact, rate_contact, warm_contact = contacts.place, contacts.rate, contacts.warm
     solve_contact, note_impulses = contacts.solve, contacts.note
@@ -48,19 +61,20 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type) -> Any:
         push_rate, soft_mass, soft_relief = softness(min(world.contact_frequency, 0.25 / h), world.contact_damping, h)
         joint_rate, joint_mass, joint_relief = softness(min(world.joint_frequency, 0.25 / h), world.joint_damping, h)
         passes = 2 * world.sweeps + 1
-        weightless = wl.length_sq(world.gravity) == 0.0
-        for substep in range(0 if world.by_colour else world.substeps + 1):
+        floats = wl.length_sq(world.gravity) == 0.0
+        solved = not world.by_colour and (weightless if floats else gravity)
+        for substep in range(world.substeps + 1 if solved else 0):
             last = substep == world.substeps
             if not last:
-                for i in wl.share(world.count(Body), disjoint=True):
+                for i in wl.share(world.moving_end, disjoint=True):
                     body = world.at(Body, i)
                     push_body(world, body, h)
-                if weightless:
+                if weightless and floats:
                     keep_free_motion(world)
             for number in range(1 if last else passes + EXTRA_SWEEPS):
                 if number == passes:
                     adds_energy = False
-                    if weightless:
+                    if weightless and floats:
                         adds_energy = contacts_add_energy(world)
                     if not adds_energy:
                         break
@@ -68,7 +82,7 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type) -> Any:
                 first = substep == 0 and number == 0
                 integrated = number == world.sweeps + 1
                 if integrated:
-                    for i in wl.share(world.count(Body), disjoint=True):
+                    for i in wl.share(world.moving_end, disjoint=True):
                         body = world.at(Body, i)
                         move_body(world, body, h)
                 if world.count(Joint) > 0:
@@ -77,15 +91,16 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type) -> Any:
                             solve_joint(world, joint, stage, h, joint_rate, joint_mass, joint_relief)
                 start = 0
                 for colour in range(world.contact_colours):
-                    end = world.at(Contact, colour).colour_end
+                    end = world.at(Contact, world.first_solved + colour).colour_end
                     for k in wl.share(end - start, disjoint=True):
-                        contact = world.at(Contact, world.at(Contact, start + k).order)
+                        contact = world.at(Contact, world.at(Contact, world.first_solved + start + k).order)
+                        a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
                         if first or integrated:
-                            place_contact(world, contact)
+                            place_contact(world, contact, a, b)
                         if first:
-                            rate_contact(world, contact)
+                            rate_contact(world, contact, a, b)
                         if stage == WARM_START:
-                            warm_contact(world, contact)
+                            warm_contact(world, contact, a, b)
                         elif not (last and contact.restitution == 0.0):
                             targets, stiffness, relief = contact_aims(
                                 contact.gaps, contact.num_points, stage == WITH_BIAS, 1.0 / h,
@@ -96,13 +111,13 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type) -> Any:
                                     contact.peaks, contact.approach, contact.restitution, world.bounce_speed
                                 )
                             before = sum_of(contact.impulses)
-                            solve_contact(world, contact, targets, stiffness, relief)
+                            solve_contact(world, contact, a, b, targets, stiffness, relief)
                             if last or number >= passes:
                                 contact.impulse += sum_of(contact.impulses) - before
                             elif number == passes - 1:
                                 note_impulses(world, contact)
                     start = end
-        for i in wl.share(world.count(Body), disjoint=True):
+        for i in wl.share(world.count(Body) if solved else 0, disjoint=True):
             body = world.at(Body, i)
             release_body(world, body)
 

@@ -17,7 +17,7 @@ from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE, SPHERE, WEDGE
 from worldloom.physics.solving.arrangement import arrange_system
 from worldloom.physics.solving.coloured import coloured_systems
 from worldloom.physics.solving.energy_limit import energy_limits, energy_measures
-from worldloom.physics.substeps import world_solver
+from worldloom.physics.substeps import world_solver, world_solvers
 
 ALL_SHAPES = (PLANE, SPHERE, CAPSULE, BOX, WEDGE, HULL)
 
@@ -124,13 +124,15 @@ def systems(
 
 def _solvers(world: type, body: type, Contact: type, Joint: type, mapping: Mapping) -> list[Any]:
     """The systems that put contacts in order and solve them, or both options of them."""
-    solve = world_solver(world, body, Contact, Joint)
     options = {
-        "worlds": lambda: [arrange_system(world, body, Contact, Joint, False), solve],
+        "worlds": lambda: [
+            arrange_system(world, body, Contact, Joint, False),
+            *world_solvers(world, body, Contact, Joint),
+        ],
         "colours": lambda: [
             arrange_system(world, body, Contact, Joint, True),
             *coloured_systems(world, body, Contact, Joint),
-            solve,
+            world_solver(world, body, Contact, Joint),
         ],
     }
     if mapping != "auto":

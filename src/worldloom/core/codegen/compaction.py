@@ -244,3 +244,8 @@ def element_loops(shape: tuple[int, ...], lines: list[str]) -> list[str]:
         f"{'    ' * d}for {n} in range({size}):" for d, (n, size) in enumerate(zip(_COUNTERS, shape, strict=False))
     ]
     return [*heads, *["    " * len(shape) + line for line in lines]]
+
+
+def reason_of_compaction(population: Population) -> str:
+    """Why a compaction has kernels of its own."""
+    return f"it applies the spawns and despawns of all {population.table}"

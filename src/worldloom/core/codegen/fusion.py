@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -299,3 +300,17 @@ def _writes(function: KernelFunction) -> set[ColumnKey]:
     target = function.target
     faults: set[ColumnKey] = {_FAULT_FLAG} if target.faults else set()
     return set(target.outputs) | target.local_write | target.remote_write | faults
+
+
+def note_changes(groups: Iterable[KernelGroup], aliases: Mapping[ColumnKey, tuple[ColumnKey, int]]) -> None:
+    """Tell the systems of one kernel which columns change while it runs; all others are loaded as constants.
+
+    ``aliases`` are the columns that share the memory of others.
+    """
+    functions = [function for group in groups for function in group.functions]
+    changing = {column for function in functions for column in _writes(function)}
+    for part, (whole, _) in aliases.items():
+        if part in changing or whole in changing:
+            changing |= {part, whole}
+    for function in functions:
+        function.changing = (function.changing or set()) | changing

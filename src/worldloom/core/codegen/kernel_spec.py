@@ -17,6 +17,8 @@ def block_dim(device: wp.Device) -> int:
 
 LIST_THREADS = 2**17
 """Threads of a kernel that works through a list, at most; each takes several rows of a longer one."""
+LONG_LIST_THREADS = 2**16
+"""The same of a long system, of whose threads a GPU holds fewer: an H200 holds 67,584 with 128 registers each."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class KernelSpec:
         coalesced: The columns whose rows the threads of a block collect in shared memory and store together.
         block: Threads per block where their shared memory limits them; None otherwise.
         row_list: The number of the list whose rows it works through; None for all rows of the worlds.
+        long: Whether it works through a list with a long system, which changes other entities.
         stages: The stages of a kernel that joins several, which its threads run in order with barriers in between.
     """
 
@@ -61,6 +64,7 @@ class KernelSpec:
     coalesced: tuple[ColumnKey, ...] = ()
     block: int | None = None
     row_list: int | None = None
+    long: bool = False
 
     @property
     def parts(self) -> tuple[KernelSpec, ...]:
@@ -86,7 +90,7 @@ class KernelSpec:
         if self.total is not None:
             return self.total
         if self.row_list is not None:
-            return min(num_worlds * self.rows, LIST_THREADS)
+            return min(num_worlds * self.rows, LONG_LIST_THREADS if self.long else LIST_THREADS)
         return num_worlds * (block if self.whole_block and block is not None else self.rows)
 
     def launch_size(self, num_worlds: int, block: int | None = None) -> int:

@@ -18,9 +18,9 @@ from worldloom.core.codegen.blocks import (
 )
 from worldloom.core.codegen.coalescing import Coalescing
 from worldloom.core.codegen.column_access import Arguments, ColumnAccess
-from worldloom.core.codegen.compaction import WORLDS_PER_WARP, CompactionWriter
+from worldloom.core.codegen.compaction import WORLDS_PER_WARP, CompactionWriter, reason_of_compaction
 from worldloom.core.codegen.compaction_pooled import compaction_kernels
-from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
+from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, note_changes
 from worldloom.core.codegen.grid_writer import GridKernelWriter
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.row_loops import EACH_WORLD, SET_WORLD, RowLoops, depth, shares_warps
@@ -37,7 +37,6 @@ from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
 from worldloom.core.model.grid import PARTS
 from worldloom.core.model.launch import LaunchNode, Mask
-from worldloom.core.model.population import Population
 from worldloom.core.schedule.entries import FINISHED, CompactionNode, GridNode, HostNode, Schedule
 
 MemoryTraffic = tuple[list[ColumnKey], list[ColumnKey]]
@@ -101,6 +100,8 @@ class KernelWriter:
         number = 0
         for stages in fuse_stages(parts, self._threads) if join and self.cuda else [[part] for part in parts]:
             groups = [part for part in stages if isinstance(part, KernelGroup)]
+            if self.cuda:
+                note_changes(groups, self.schedule.aliases)
             if len(groups) > 1:
                 specs.append(self.stage_kernel(phase, number, groups))
             else:
@@ -152,7 +153,7 @@ class KernelWriter:
         text = _KernelText(f"{phase}_{number}", lines, arguments, [EACH_WORLD], writer.faults, alarm)
         threads = WARP_SIZE // WORLDS_PER_WARP if self.cuda and not node.spawned_in_order else 1
         always_read = [(WORLD, f"{population.table}__{name}") for name in ("pending", "changed")]
-        spec = self._spec(text, threads, [node.label], (always_read, []), _reason_of_compaction(population))
+        spec = self._spec(text, threads, [node.label], (always_read, []), reason_of_compaction(population))
         return replace(spec, whole_warps=threads > 1)
 
     def pooled_compaction(self, phase: str, number: int, node: CompactionNode) -> list[KernelSpec]:
@@ -166,7 +167,7 @@ class KernelWriter:
             text = _KernelText(f"{phase}_{number}_{index}", kernel.lines, arguments, [], errors, alarm)
             traffic: MemoryTraffic = (always_read if index == 0 else [], [])
             spec = self._spec(
-                text, kernel.rows, [node.label], traffic, _reason_of_compaction(population), total=kernel.total
+                text, kernel.rows, [node.label], traffic, reason_of_compaction(population), total=kernel.total
             )
             specs.append(replace(spec, whole_warps=kernel.whole_warps, first_of_entry=index == 0))
         return specs
@@ -223,7 +224,8 @@ class KernelWriter:
         spec = self._spec(text, threads, labels, traffic, group.reason, total, as_stage)
         spec = replace(spec, threads=group.threads, whose=group.whose, whole_warps=shares_warps(group))
         if rows is not None and group.where is not None:
-            spec = replace(spec, row_list=rows.values.index(group.where[1]))
+            long = any(node.system.disjoint for node in group.nodes)
+            spec = replace(spec, row_list=rows.values.index(group.where[1]), long=long)
         return spec if as_stage else collected.added_to(spec)
 
     def _collected(self, groups: list[KernelGroup], width: int) -> Coalescing:
@@ -381,8 +383,3 @@ class KernelWriter:
 def _in_branch(test: str, lines: list[str]) -> list[str]:
     """``lines`` where ``test`` holds; unchanged without a test."""
     return [f"if {test}:", *["    " + line for line in lines]] if test and lines else lines
-
-
-def _reason_of_compaction(population: Population) -> str:
-    """Why a compaction has kernels of its own."""
-    return f"it applies the spawns and despawns of all {population.table}"

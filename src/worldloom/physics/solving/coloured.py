@@ -45,41 +45,41 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
     solve_joint = joint_function(World, Body, Joint)
 
     @wl.function
-    def begin(world: World, contact: Contact):
+    def begin(world: World, contact: Contact, a: Body, b: Body):
         """The first warm start of a step."""
-        place_contact(world, contact)
-        rate_contact(world, contact)
-        warm_contact(world, contact)
+        place_contact(world, contact, a, b)
+        rate_contact(world, contact, a, b)
+        warm_contact(world, contact, a, b)
 
     @wl.function
-    def relax(world: World, contact: Contact):
+    def relax(world: World, contact: Contact, a: Body, b: Body):
         """A pass without bias, after bodies have moved."""
         h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
-        place_contact(world, contact)
+        place_contact(world, contact, a, b)
         targets, stiffness, reliefs = contact_aims(
             contact.gaps, contact.num_points, False, 1.0 / h, rate, world.max_push, mass, relief
         )
-        solve_contact(world, contact, targets, stiffness, reliefs)
+        solve_contact(world, contact, a, b, targets, stiffness, reliefs)
         note_impulses(world, contact)
 
     @wl.function
-    def press(world: World, contact: Contact):
+    def press(world: World, contact: Contact, a: Body, b: Body):
         """A pass with bias."""
         h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
         targets, stiffness, reliefs = contact_aims(
             contact.gaps, contact.num_points, True, 1.0 / h, rate, world.max_push, mass, relief
         )
-        solve_contact(world, contact, targets, stiffness, reliefs)
+        solve_contact(world, contact, a, b, targets, stiffness, reliefs)
 
     @wl.function
-    def bounce(world: World, contact: Contact):
+    def bounce(world: World, contact: Contact, a: Body, b: Body):
         """The pass with restitution."""
         if contact.restitution != 0.0:
             targets, stiffness, reliefs = bounce_aims(
                 contact.peaks, contact.approach, contact.restitution, world.bounce_speed
             )
             before = sum_of(contact.impulses)
-            solve_contact(world, contact, targets, stiffness, reliefs)
+            solve_contact(world, contact, a, b, targets, stiffness, reliefs)
             contact.impulse += sum_of(contact.impulses) - before
 
     def stage_systems(stage: int, pass_contact: Any) -> list[Any]:
@@ -94,15 +94,18 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
 
         @wl.system(where=("batch", range(COLOURS)), disjoint=True)
         def solve_colours(contact: Contact, world: World):
-            pass_contact(world, contact)
+            a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
+            pass_contact(world, contact, a, b)
 
         @wl.system(separate=True)
         def solve_rest(world: World):
             if world.by_colour and world.contact_colours > COLOURS:
-                end = world.at(Contact, world.contact_colours - 1).colour_end
-                for k in range(world.at(Contact, COLOURS - 1).colour_end, end):
-                    contact = world.at(Contact, world.at(Contact, k).order)
-                    pass_contact(world, contact)
+                first = world.first_solved
+                end = world.at(Contact, first + world.contact_colours - 1).colour_end
+                for k in range(world.at(Contact, first + COLOURS - 1).colour_end, end):
+                    contact = world.at(Contact, world.at(Contact, first + k).order)
+                    a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
+                    pass_contact(world, contact, a, b)
 
         return [solve_joints, solve_colours, solve_rest]
 

@@ -8,6 +8,7 @@ Bodies remember 30 colours; contacts that find none of them free get colours of 
 from typing import Any
 
 import worldloom as wl
+from worldloom.physics.bodies import STATIC
 
 MAX_SHARED_COLOURS = 30
 COLOURS = 5  # with a kernel for each of their passes, where worlds are solved by colour
@@ -27,8 +28,9 @@ def lowest_free(used: int) -> int:
 def colour_function(World: type, Body: type, Contact: type, by_colour: bool) -> Any:
     """The function that colours the contacts to be solved and lists them by colour; a system over the world calls it.
 
-    Afterwards the k-th contact to be solved is the row ``order`` of row k, those of colour c end before
-    ``colour_end`` of row c, and ``world.contact_colours`` is the number of colours.
+    Afterwards ``world.first_solved`` is the first row to be solved. The k-th contact to be solved is the row ``order``
+    of the row k after it, those of colour c end before ``colour_end`` of the row c after it, and
+    ``world.contact_colours`` is the number of colours; bodies from ``world.moving_end`` on are static.
 
     With ``by_colour``, kernels over contacts of one colour follow: ``world.by_colour`` says whether they solve a world,
     and ``contact.batch`` is the colour of contacts with a kernel, -1 of others.
@@ -36,16 +38,21 @@ def colour_function(World: type, Body: type, Contact: type, by_colour: bool) -> 
 
     @wl.function
     def colour_contacts(world: World):
+        world.moving_end = 0
         for body in world.all(Body):
             body.colours = 0
+            if body.motion != STATIC:
+                world.moving_end = body.id + 1
         weightless = wl.length_sq(world.gravity) == 0.0
         world.by_colour = by_colour and world.substeps == SUBSTEPS and world.sweeps == SWEEPS and not weightless
         shared = 0
         total = 0
+        first = -1
         for contact in world.all(Contact):
             contact.colour = -1
             contact.batch = -1
             if contact.solved:
+                first = contact.id if first < 0 else first
                 a = world.at(Body, contact.a_id)
                 b = world.at(Body, contact.b_id)
                 used = 0
@@ -62,17 +69,18 @@ def colour_function(World: type, Body: type, Contact: type, by_colour: bool) -> 
                         a.colours = a.colours | (1 << colour)
                     if b.inverse_mass > 0.0:
                         b.colours = b.colours | (1 << colour)
+        world.first_solved = max(first, 0)
         for colour in range(shared):
             for contact in world.all(Contact):
                 if contact.colour == colour:
-                    world.at(Contact, total).order = contact.id
+                    world.at(Contact, world.first_solved + total).order = contact.id
                     total += 1
-            world.at(Contact, colour).colour_end = total
+            world.at(Contact, world.first_solved + colour).colour_end = total
         for contact in world.all(Contact):
             if contact.colour == MAX_SHARED_COLOURS:
-                world.at(Contact, total).order = contact.id
+                world.at(Contact, world.first_solved + total).order = contact.id
                 total += 1
-                world.at(Contact, shared).colour_end = total
+                world.at(Contact, world.first_solved + shared).colour_end = total
                 shared += 1
         world.contact_colours = shared
 

@@ -10,14 +10,14 @@ from worldloom.physics.solving.solver import inverse_diagonal, normal_response, 
 
 @dataclass(frozen=True)
 class ContactFunctions:
-    """Functions of a world and a contact.
+    """Functions of a world, a contact and its two bodies.
 
     Attributes:
         place: Computes what changes when bodies move: arms, separations and the matrix of the manifold.
         rate: Computes the step lengths of friction, once per step.
         warm: Applies the impulses of the previous substep.
         solve: Solves the contact once, with targets, stiffness and relief of its points, each of shape (4,).
-        note: Adds the normal impulses of a substep to those of the step.
+        note: Adds the normal impulses of a substep to those of the step; of the world and the contact alone.
     """
 
     place: Any
@@ -31,33 +31,30 @@ def contact_functions(World: type, Body: type, Contact: type) -> ContactFunction
     """The functions for the classes of a world."""
 
     @wl.function
-    def place_contact(world: World, contact: Contact):
-        a = world.at(Body, contact.a_id)
-        b = world.at(Body, contact.b_id)
-        contact.between = b.position - a.position
-        contact.arms, contact.gaps = placed_points(
-            contact.normal, contact.between, contact.a_anchors, a.rotation, contact.a_radius,
-            contact.b_anchors, b.rotation, contact.b_radius,
+    def place_contact(world: World, contact: Contact, a: Body, b: Body):
+        normal, between = contact.normal, b.position - a.position
+        arms, gaps = placed_points(
+            normal, between, contact.a_anchors, a.rotation, contact.a_radius, contact.b_anchors, b.rotation,
+            contact.b_radius,
         )  # fmt: skip
-        contact.response = normal_response(
-            contact.normal, contact.between, contact.arms, a.inverse_mass, b.inverse_mass,
-            a.world_inverse_inertia, b.world_inverse_inertia,
-        )  # fmt: skip
-        contact.stiffness = inverse_diagonal(contact.response)
+        response = normal_response(
+            normal, between, arms, a.inverse_mass, b.inverse_mass, a.world_inverse_inertia, b.world_inverse_inertia
+        )
+        contact.between = between
+        contact.arms = arms
+        contact.gaps = gaps
+        contact.response = response
+        contact.stiffness = inverse_diagonal(response)
 
     @wl.function
-    def rate_contact(world: World, contact: Contact):
-        a = world.at(Body, contact.a_id)
-        b = world.at(Body, contact.b_id)
+    def rate_contact(world: World, contact: Contact, a: Body, b: Body):
         contact.slip_rates = slip_rates(
             contact.normal, contact.tangent, contact.num_points, contact.between, contact.arms,
             a.inverse_mass, b.inverse_mass, a.world_inverse_inertia, b.world_inverse_inertia,
         )  # fmt: skip
 
     @wl.function
-    def warm_contact(world: World, contact: Contact):
-        a = world.at(Body, contact.a_id)
-        b = world.at(Body, contact.b_id)
+    def warm_contact(world: World, contact: Contact, a: Body, b: Body):
         a_mass, b_mass = a.inverse_mass, b.inverse_mass
         impulse, moment = warm_start(contact.normal, contact.tangent, contact.arms, contact.impulses, contact.tangents)
         w_a, w_b = turn(
@@ -72,9 +69,9 @@ def contact_functions(World: type, Body: type, Contact: type) -> ContactFunction
             b.spin = w_b
 
     @wl.function
-    def solve_contact(world: World, contact: Contact, targets: wl.vec4, stiffness: wl.vec4, relief: wl.vec4):
-        a = world.at(Body, contact.a_id)
-        b = world.at(Body, contact.b_id)
+    def solve_contact(
+        world: World, contact: Contact, a: Body, b: Body, targets: wl.vec4, stiffness: wl.vec4, relief: wl.vec4
+    ):
         normal, between, arms = contact.normal, contact.between, contact.arms
         a_mass, b_mass = a.inverse_mass, b.inverse_mass
         a_inverse, b_inverse = a.world_inverse_inertia, b.world_inverse_inertia

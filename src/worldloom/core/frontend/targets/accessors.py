@@ -19,6 +19,8 @@ from worldloom.core.model.fields import Field
 _STREAMED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "float2", 16: "float4"}
 _WIDE = {8: "float2", 16: "float4"}
 """Vectors of these sizes in bytes are moved by one instruction on CUDA."""
+_CONSTANT = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
+"""Types of the pieces of constant columns, by size in bytes."""
 _MAX_PIECES = 8
 """Longer vectors of floats are moved in at most this many such pieces."""
 _REPEATED = {1: "0x01010101", 2: "0x00010001"}
@@ -89,6 +91,14 @@ def _name(verb: str, field: Field) -> str:
 def get(column: ast.expr, field: Field, row: ast.expr, indices: list[ast.expr] | None = None) -> ast.expr:
     """The value of a row of a column, or one element of it."""
     return nodes.call(_name("get", field), column, row, *_inner(field, indices))
+
+
+def call_start(column: str, field: Field, constant: bool = False) -> str:
+    """The text with which a call of :func:`get` begins; ``constant`` for a column that its kernel does not write.
+
+    Loads of constant columns may be issued before stores to other columns that precede them.
+    """
+    return f"{_name('read' if constant else 'get', field)}({column}, "
 
 
 def put(
@@ -179,6 +189,8 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
         )[bool(field.shape)]
         load, store = _native(field, place, cuda)
         _define(texts, _name("get", field), load, f"column: {column}, {head}", kind)
+        if cuda:
+            _define(texts, _name("read", field), _constant_load(field, place), f"column: {column}, {head}", kind)
         _define(texts, _name("put", field), store, f"column: {column}, {head}, value: {kind}")
         if field.shape:
             snippet = _NO_OPERATION if cuda else _PREFETCH
@@ -245,6 +257,19 @@ def _native(field: Field, place: str, cuda: bool) -> tuple[str, str]:
         " return *reinterpret_cast<decltype(column.data)>(&held);"
     )
     return load, f"reinterpret_cast<{wide}*>(column.data)[{place}] = reinterpret_cast<const {wide}&>(value);"
+
+
+def _constant_load(field: Field, place: str) -> str:
+    """The code of a load through the read-only cache, in the widest pieces."""
+    size, width = int(wp.types.type_size_in_bytes(field.dtype)), alignment(field.dtype)
+    if width == 1:
+        width = min(int(wp.types.type_size_in_bytes(scalar_of(field.dtype))), 8)
+    kind, pieces = _CONSTANT[width], size // width
+    loads = " ".join(f"held[{k}] = __ldg(from + {k});" for k in range(pieces))
+    return (
+        f"auto from = reinterpret_cast<const {kind}*>(column.data) + (size_t)({place}) * {pieces};"
+        f" {kind} held[{pieces}]; {loads} return *reinterpret_cast<decltype(column.data)>(held);"
+    )
 
 
 def _fill(field: Field, place: str, cuda: bool) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.frontend.analysis.overwritten import overwritten_arrays
-from worldloom.core.frontend.targets.accessors import array_code, numbers_code
+from worldloom.core.frontend.targets.accessors import array_code, call_start, numbers_code
 from worldloom.core.frontend.targets.kernel_names import (
     SCALAR_PARAMETERS,
     column_argument,
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class KernelFunction:
     """The Warp function of one system and kind: its parameters, its body and how kernels call it.
 
-    ``in_place`` are configuration vectors that it gets as arrays of their numbers.
+    ``in_place`` are configuration vectors that it gets as arrays of their numbers. ``changing`` are the columns that a
+    kernel with this function writes; None on the CPU.
     """
 
     name: str
@@ -38,6 +39,7 @@ class KernelFunction:
     value_parameters: list[str]
     body: str
     in_place: frozenset[ColumnKey] = frozenset()
+    changing: set[ColumnKey] | None = None
 
     @property
     def scalars(self) -> list[str]:
@@ -74,7 +76,17 @@ class KernelFunction:
         head += [f"{column_argument(c)}: {array_code(f, types)}" for c, f in self.arrays.items()]
         if self.target.faults:
             head.append("errors: wp.array2d(dtype=wp.int32)")
-        return f"@wp.func\ndef {self.name}({', '.join(head)}):\n{self.body}\n"
+        return f"@wp.func\ndef {self.name}({', '.join(head)}):\n{self._body_with_constants()}\n"
+
+    def _body_with_constants(self) -> str:
+        """The body, in which columns that no kernel with this function changes are loaded as constants."""
+        body = self.body
+        if self.changing is not None:
+            for column, field in self.target.columns.items():
+                if column not in self.changing:
+                    name = column_argument(column)
+                    body = body.replace(call_start(name, field), call_start(name, field, constant=True))
+        return body
 
     def call(self, ordinal: int, rows: Mapping[ColumnKey, str] | None = None) -> str:
         """The call in a kernel whose local variables have the canonical names.
