@@ -23,6 +23,7 @@ from worldloom.core.arithmetic.functions import python_math
 from worldloom.core.codegen.compaction import WARP_SIZE
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import generate
+from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
 from worldloom.core.kernels.operators import HELPERS
 from worldloom.core.kernels.random import Key
 from worldloom.core.kernels.wrapping import PREFIX
@@ -82,9 +83,9 @@ def _dawdle() -> None:
 class Machine:
     """One simulation whose steps are run by Python threads, from the text that CUDA would get."""
 
-    def __init__(self, simulation: wl.Simulation, exact: bool = False) -> None:
+    def __init__(self, simulation: wl.Simulation, exact: bool = False, uneven: int = MAX_THREADS_PER_WORLD) -> None:
         self.simulation, self.reports = simulation, []
-        self.program = generate(simulation.schedule, True, True, exact)
+        self.program = generate(simulation.schedule, True, True, exact, uneven)
         lists = simulation.schedule.lists.values()
         used = {column for spec in self.program.step if isinstance(spec, KernelSpec) for column in spec.columns}
         listed = scratch.allocate([], {}, used, simulation.num_worlds, simulation.device, lists)

@@ -10,7 +10,13 @@ import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import generate
 from worldloom.core.codegen.row_loops import MANY_ROWS, ROWS_PER_RESET_THREAD
-from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
+from worldloom.core.codegen.shared_programs import shared_program, shared_schedule
+from worldloom.core.codegen.stages import (
+    MAX_THREADS_PER_WORLD,
+    MIN_UNEVEN_WIDTH,
+    RESIDENT_THREADS,
+    uneven_width,
+)
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -87,9 +93,10 @@ def hive(bees: int, queens: int) -> wl.Definition:
     )
 
 
-def kernels(definition: wl.Definition, fuse: bool = True) -> list[KernelSpec]:
+def kernels(definition: wl.Definition, fuse: bool = True, num_worlds: int = 1) -> list[KernelSpec]:
     schedule = wl.Simulation(definition, 1, "python").schedule
-    return [spec for spec in generate(schedule, fuse, True).step if isinstance(spec, KernelSpec)]
+    program = generate(schedule, fuse, True, uneven=uneven_width(num_worlds))
+    return [spec for spec in program.step if isinstance(spec, KernelSpec)]
 
 
 @pytest.mark.parametrize(
@@ -115,6 +122,68 @@ def test_rows_that_threads_share_are_joined_with_enough_others(bees: int, kernel
     assert [spec.threads for spec in kernels(definition)] == kernel_threads
 
 
+@pytest.mark.parametrize(
+    ("num_worlds", "width"),
+    [
+        (1, MAX_THREADS_PER_WORLD),
+        (RESIDENT_THREADS // 64, 64),
+        (RESIDENT_THREADS // 64 + 1, 32),
+        (RESIDENT_THREADS, MIN_UNEVEN_WIDTH),
+        (4 * RESIDENT_THREADS, MIN_UNEVEN_WIDTH),
+    ],
+)
+def test_the_width_of_uneven_kernels_fits_the_batch(num_worlds: int, width: int) -> None:
+    assert uneven_width(num_worlds) == width
+
+
+def test_large_batches_join_stages_of_similar_widths() -> None:
+    def widths(num_worlds: int) -> list[list[int]]:
+        found = kernels(hive(40, 2), num_worlds=num_worlds)
+        return [[stage.rows for stage in spec.parts] for spec in found]
+
+    fitting = RESIDENT_THREADS // 64
+    assert len(widths(fitting)) == 1
+    *step, reset = widths(fitting + 1)
+    assert all(len({rows > 2 for rows in kernel}) == 1 for kernel in step)
+    assert set(reset) == {2, 40}  # few worlds are reset
+    assert [rows for kernel in (*step, reset) for rows in kernel] == widths(1)[0]
+
+
+def test_a_block_leaves_a_kernel_of_resets_before_its_barriers() -> None:
+    schedule = wl.Simulation(hive(40, 2), 1, "python").schedule
+    program = generate(schedule, True, True, uneven=MIN_UNEVEN_WIDTH)
+    reset = program.step[-1]
+    assert isinstance(reset, KernelSpec) and reset.stages
+    lines = [line.strip() for line in program.text.split(f"def {reset.name}(")[1].splitlines()]
+    (leave,) = [line for line in lines[: lines.index("sync_block()")] if line.endswith(": return")]
+    assert "World__finished__col" in leave
+
+
+def test_small_worlds_stay_joined_in_batches_of_any_size() -> None:
+    assert len(kernels(hive(MIN_UNEVEN_WIDTH, 1), num_worlds=16 * RESIDENT_THREADS)) == 1
+
+
+def test_rows_that_threads_share_are_not_joined_with_rules_in_large_batches() -> None:
+    definition = wl.Definition("Hive-map-test", Hive, {Bee: 16, Map: 1}, step=(fly, swarm), observe=(look, draw))
+    found = kernels(definition, num_worlds=RESIDENT_THREADS)
+    alone = next(spec for spec in found if "draw(Map)" in spec.labels)
+    assert (alone.threads, alone.stages) == (WARP_SIZE, ())
+    assert len(found) > len(kernels(definition))
+
+
+def test_simulations_of_similar_sizes_share_a_program() -> None:
+    definition = hive(40, 2)
+    schedule = shared_schedule(definition, "same_step", True)
+
+    def program(num_worlds: int, cuda: bool) -> object:
+        return shared_program(definition, schedule, "same_step", True, True, cuda, False, num_worlds)
+
+    few, many = RESIDENT_THREADS // 64, RESIDENT_THREADS // 32
+    assert program(1, cuda=False) is program(many, cuda=False)
+    assert program(many - 1, cuda=True) is not program(few, cuda=True)
+    assert program(many, cuda=True) is program(many - 1, cuda=True)
+
+
 @wl.system(separate=True)
 def count_courts(world: Hive):
     for bee in world.all(Bee):
@@ -135,12 +204,18 @@ def test_nothing_is_joined_where_nothing_is_fused() -> None:
     assert not any(spec.stages for spec in kernels(hive(5, 2), fuse=False))
 
 
-@pytest.mark.parametrize(("bees", "worlds"), [(5, 3), (40, 2)], ids=["several worlds in a warp", "a block per world"])
-def test_stages_do_what_kernels_do(bees: int, worlds: int) -> None:
+@pytest.mark.parametrize(
+    ("bees", "worlds", "uneven", "num_kernels"),
+    [(5, 3, 8, 1), (40, 2, 64, 1), (40, 2, MIN_UNEVEN_WIDTH, 5)],
+    ids=["several worlds in a warp", "a block per world", "stages of similar widths"],
+)
+def test_stages_do_what_kernels_do(bees: int, worlds: int, uneven: int, num_kernels: int) -> None:
     definition = hive(bees, 2)
     plain, staged = (wl.Simulation(definition, worlds, "cpu", seed=4) for _ in range(2))
-    machine = Machine(staged)
-    assert len(machine.program.step) == 1
+    machine = Machine(staged, uneven=uneven)
+    assert len(machine.program.step) == num_kernels
+    for sim in (plain, staged):
+        sim.set_config("turns", np.arange(3, 3 + worlds, dtype=np.int32))  # worlds are reset in different steps
     rng = np.random.default_rng(0)
     for _ in range(7):
         moves = rng.integers(0, 3, (worlds, bees)).astype(np.int32)

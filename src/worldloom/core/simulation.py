@@ -159,7 +159,14 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
             self._run_reset = lambda: interpreter.run(self.schedule.reset, self)
         else:
             self.program = shared_program(
-                self.definition, self.schedule, self.autoreset, self.checks, fuse, self.device.is_cuda, self.exact
+                self.definition,
+                self.schedule,
+                self.autoreset,
+                self.checks,
+                fuse,
+                self.device.is_cuda,
+                self.exact,
+                self.num_worlds,
             )
             self.executor = Executor(self, self.program, tuned)
             self._run_step = nvtx_ranges.with_nvtx_range("worldloom step", self.executor.step)

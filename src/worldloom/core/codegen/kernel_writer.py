@@ -24,7 +24,14 @@ from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, note_changes
 from worldloom.core.codegen.grid_writer import GridKernelWriter
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.row_loops import EACH_WORLD, SET_WORLD, RowLoops, depth, shares_warps
-from worldloom.core.codegen.stages import fuse_stages, stage_kernel, stage_lines, stage_width
+from worldloom.core.codegen.stages import (
+    MAX_THREADS_PER_WORLD,
+    common_mask,
+    fuse_stages,
+    stage_kernel,
+    stage_lines,
+    stage_width,
+)
 from worldloom.core.frontend.targets.accessors import array_code
 from worldloom.core.frontend.targets.kernel_names import (
     barrier,
@@ -91,14 +98,18 @@ class KernelWriter:
 
     # -- parts of a schedule -----------------------------------------------------------------------------------------
 
-    def parts(self, phase: str, parts: list[FusedEntry], join: bool) -> list[KernelSpec | HostNode | LaunchNode]:
+    def parts(
+        self, phase: str, parts: list[FusedEntry], join: bool, uneven: int = MAX_THREADS_PER_WORLD
+    ) -> list[KernelSpec | HostNode | LaunchNode]:
         """The kernels of a phase, in order.
 
-        ``join`` makes adjacent kernels with few threads per world stages of one kernel.
+        ``join`` makes adjacent kernels with few threads per world stages of one kernel, see :func:`fuse_stages` for
+        ``uneven``.
         """
         specs: list[KernelSpec | HostNode | LaunchNode] = []
         number = 0
-        for stages in fuse_stages(parts, self._threads) if join and self.cuda else [[part] for part in parts]:
+        joined = fuse_stages(parts, self._threads, uneven) if join and self.cuda else [[part] for part in parts]
+        for stages in joined:
             groups = [part for part in stages if isinstance(part, KernelGroup)]
             if self.cuda:
                 note_changes(groups, self.schedule.aliases)
@@ -127,8 +138,10 @@ class KernelWriter:
         stages = [self.kernel(phase, number + index, group, collected) for index, group in enumerate(groups)]
         spec = stage_kernel(f"{phase}_{number}", stages, threads)
         rows = {column: self.schedule.counts[column[0]] for column in collected.columns}
-        lines = stage_lines(stages, threads, rows, collected.block)
         arguments = self.columns.fields(spec.columns)
+        mask = common_mask(groups)
+        leave = "" if mask is None else self._exit_line(mask, arguments, in_order=False)
+        lines = stage_lines(stages, threads, rows, collected.block, leave)
         name = self._write(_KernelText(spec.name, lines, arguments, [], errors=spec.takes_errors))
         return collected.added_to(replace(spec, name=name))
 

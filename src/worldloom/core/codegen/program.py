@@ -23,6 +23,7 @@ from worldloom.core.codegen.fusion import KernelFunctions, KernelGroup, fuse_sys
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_writer import KernelWriter
 from worldloom.core.codegen.modules import partition
+from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
 from worldloom.core.frontend.analysis.in_place import columns_read_in_place, helpers_that_index
 from worldloom.core.frontend.targets import accessors
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
@@ -158,11 +159,14 @@ class Program:
             ) from error
 
 
-def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) -> Program:
+def generate(
+    schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False, uneven: int = MAX_THREADS_PER_WORLD
+) -> Program:
     """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU.
 
     ``exact`` calls the functions of :mod:`worldloom.core.kernels.exact`. A CUDA thread then runs all rows of its world
-    in the order of the CPU, where these add real numbers into the same rows.
+    in the order of the CPU, where these add real numbers into the same rows. ``uneven`` is :func:`uneven_width` of the
+    number of worlds; without it, kernels are joined as for a few worlds.
     """
     sites, types = FaultSites(), dict[str, Any]()
     functions = KernelFunctions(schedule, sites, types, exact, cuda)
@@ -181,8 +185,8 @@ def generate(schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False) ->
     for part in step_parts:
         if isinstance(part, KernelGroup):
             writer.note_reads(part)
-    step = writer.parts("step", step_parts, fuse)
-    reset = writer.parts("reset", reset_parts, fuse)
+    step = writer.parts("step", step_parts, fuse, uneven)
+    reset = writer.parts("reset", reset_parts, fuse, uneven)
     texts = _function_texts(list(functions.by_system.values()), types, exact, schedule.narrow)
     tables = [*(view.fields for view in schedule.tables.values()), *schedule.scratch.values()]
     fields = [field for table in tables for field in table.values()]

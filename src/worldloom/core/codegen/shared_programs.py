@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from worldloom.core.codegen.program import Program, generate
+from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD, uneven_width
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.entries import Autoreset, Schedule
 from worldloom.core.schedule.schedule import plan
@@ -20,11 +21,19 @@ def shared_schedule(definition: Definition, autoreset: Autoreset, checks: bool) 
 
 
 def shared_program(
-    definition: Definition, schedule: Schedule, autoreset: Autoreset, checks: bool, fuse: bool, cuda: bool, exact: bool
+    definition: Definition,
+    schedule: Schedule,
+    autoreset: Autoreset,
+    checks: bool,
+    fuse: bool,
+    cuda: bool,
+    exact: bool,
+    num_worlds: int,
 ) -> Program:
-    """As :func:`generate`, once per definition, settings and aliases of the schedule."""
-    key = ("program", autoreset, checks, fuse, cuda, exact, tuple(sorted(schedule.aliases.items())))
+    """As :func:`generate`, once per definition, settings, aliases of the schedule, and class of batch size on a GPU."""
+    uneven = uneven_width(num_worlds) if cuda and fuse else MAX_THREADS_PER_WORLD
+    key = ("program", autoreset, checks, fuse, cuda, exact, uneven, tuple(sorted(schedule.aliases.items())))
     if key not in definition.derived:
-        definition.derived[key] = generate(schedule, fuse, cuda, exact)
+        definition.derived[key] = generate(schedule, fuse, cuda, exact, uneven)
     program: Program = definition.derived[key]
     return program

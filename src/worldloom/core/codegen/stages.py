@@ -16,6 +16,8 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.frontend.targets.kernel_names import collected_rows, column_argument
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import ColumnKey
+from worldloom.core.model.launch import Mask
+from worldloom.core.schedule.entries import FAULTY, FINISHED, RESET_REQUESTED, RESETTING
 
 MAX_THREADS_PER_WORLD = 256
 """Largest number of threads per world of a joined kernel. Worlds with more rows are faster in separate kernels."""
@@ -24,17 +26,42 @@ MAX_SHARED_THREADS = 2 * WARP_SIZE
 MIN_ROWS_BESIDE_SHARED = WARP_SIZE // 4
 """Rows per world that some stage with a thread per row needs beside stages whose rows several threads share. With
 fewer, as in Hanabi, whose rules have one thread per game, nearly all of the warp is idle in it."""
+RESIDENT_THREADS = 2**17
+"""Threads of joined kernels that a GPU runs at once. A multiprocessor has 65,536 registers, and an H200 132
+multiprocessors: with 64 registers per thread they run 135,168 threads. Joined kernels need as many as their largest
+stage or more: 64 in TagGrid, 80 in TagContinuousDemo, 128 in the COVID-19 economy, 164 in Escape Room."""
+MIN_UNEVEN_WIDTH = WARP_SIZE // 2
+"""Threads per world up to which stages of any number of threads are joined in batches of any size. A block has eight
+or more such worlds, whose narrow stages share a warp."""
+MAX_WIDTH_RATIO = 2
+"""Width of a wider kernel over the threads of its narrowest stage, at most, in batches that a GPU cannot run at
+once."""
+_RARE_MASKS = frozenset({FINISHED, RESETTING, RESET_REQUESTED, FAULTY})
+"""Masks of few worlds of a step."""
 
 
-def fuse_stages(parts: Iterable[FusedEntry], threads_of: Callable[[KernelGroup], int]) -> list[list[FusedEntry]]:
+def uneven_width(num_worlds: int) -> int:
+    """Threads per world up to which a joined kernel may have stages with far fewer threads.
+
+    Up to :data:`RESIDENT_THREADS` idle threads cost nothing, and a launch less is a gain. In a larger batch they occupy
+    the places of threads of other worlds. The result is a power of two.
+    """
+    fitting = RESIDENT_THREADS // num_worlds
+    return min(max(1 << max(fitting.bit_length() - 1, 0), MIN_UNEVEN_WIDTH), MAX_THREADS_PER_WORLD)
+
+
+def fuse_stages(
+    parts: Iterable[FusedEntry], threads_of: Callable[[KernelGroup], int], uneven: int = MAX_THREADS_PER_WORLD
+) -> list[list[FusedEntry]]:
     """The parts of a schedule, in lists of adjacent ones that one kernel can run.
 
-    ``threads_of`` gives the threads per world of a kernel.
+    ``threads_of`` gives the threads per world of a kernel. Kernels with more than ``uneven`` threads per world have
+    stages of similar widths, or run for few worlds.
     """
     kernels: list[list[FusedEntry]] = []
     for part in parts:
         fits = kernels and _fits(part, threads_of) and _fits(kernels[-1][-1], threads_of)
-        if fits and _occupies_warps([*kernels[-1], part]):
+        if fits and _occupies_warps([*kernels[-1], part]) and _is_even([*kernels[-1], part], threads_of, uneven):
             kernels[-1].append(part)
         else:
             kernels.append([part])
@@ -58,6 +85,22 @@ def _occupies_warps(parts: Iterable[FusedEntry]) -> bool:
     return not shared or not rows or max(rows) >= MIN_ROWS_BESIDE_SHARED
 
 
+def _is_even(parts: Iterable[FusedEntry], threads_of: Callable[[KernelGroup], int], uneven: int) -> bool:
+    """Whether most threads of a kernel of these parts are busy in each of them, or few worlds run it.
+
+    Up to ``uneven`` threads per world it does not matter.
+    """
+    groups = [part for part in parts if isinstance(part, KernelGroup)]
+    threads = [threads_of(group) for group in groups]
+    return stage_width(threads) <= max(uneven, MAX_WIDTH_RATIO * min(threads)) or common_mask(groups) in _RARE_MASKS
+
+
+def common_mask(groups: Iterable[KernelGroup]) -> Mask | None:
+    """The mask of all systems of some kernels; None where they have different ones."""
+    masks = {node.mask for group in groups for node in group.nodes}
+    return masks.pop() if len(masks) == 1 else None
+
+
 def stage_width(threads: Iterable[int]) -> int:
     """Threads per world of a joined kernel whose stages have this many.
 
@@ -66,14 +109,19 @@ def stage_width(threads: Iterable[int]) -> int:
     return 1 << (max(threads) - 1).bit_length()
 
 
-def stage_lines(stages: list[KernelSpec], threads: int, collected: dict[ColumnKey, int], block: int) -> list[str]:
+def stage_lines(
+    stages: list[KernelSpec], threads: int, collected: dict[ColumnKey, int], block: int, leave: str = ""
+) -> list[str]:
     """The body of a joined kernel. Its stages are functions of the thread's index and of the parameters of a kernel.
 
     ``threads`` are those of a world, and ``collected`` the columns that blocks of ``block`` threads coalesce, with
-    their rows per world.
+    their rows per world. ``leave`` is the statement that ends the threads of a world for which no stage runs; only a
+    block of one world can leave before its barriers.
     """
     head, index, takes_part = _rows_of_block(threads) if threads <= WARP_SIZE else _rows_of_world(threads)
     lines = list(head)
+    if leave and threads > WARP_SIZE:
+        lines += ["world = first + place", leave]
     lines += [collect_line(column, block, f"first * {n} + {index.format(n)}") for column, n in collected.items()]
     for number, stage in enumerate(stages):
         arguments = [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import Entry, Program, generate
+from worldloom.core.codegen.stages import uneven_width
 from worldloom.core.measure.report import Report, capacity_note
 from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.fields import Role
@@ -149,7 +150,9 @@ class Explanation(Report):
 def explain(simulation: Simulation) -> Explanation:
     """Explain how the systems of ``simulation`` became kernels, or would become kernels where it is interpreted."""
     schedule, cuda = simulation.schedule, simulation.device.is_cuda
-    program = simulation.program or generate(schedule, True, cuda, simulation.exact)
+    program = simulation.program or generate(
+        schedule, True, cuda, simulation.exact, uneven_width(simulation.num_worlds)
+    )
     kernels = [
         _explained(schedule, phase, spec)
         for phase, specs in (("step", program.step), ("reset", program.reset))
