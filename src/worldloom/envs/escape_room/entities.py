@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 import worldloom as wl
 from worldloom import physics
 
@@ -26,10 +28,15 @@ FLOOR_ROW = 0
 FIRST_AGENT = 1
 FIRST_BORDER = FIRST_AGENT + NUM_AGENTS
 """The wall behind the agents, then the right and the left wall."""
-FIRST_END_WALL = FIRST_BORDER + 3
+NUM_BORDERS = 3
+FIRST_END_WALL = FIRST_BORDER + NUM_BORDERS
 """Of every room the wall to the left of its door, the wall to the right, and the door."""
 FIRST_CUBE = FIRST_END_WALL + 3 * NUM_ROOMS
 NUM_BODIES = FIRST_CUBE + MAX_CUBES * NUM_ROOMS
+NUM_UPRIGHT = FIRST_CUBE - FIRST_BORDER
+"""Boxes with world axes: borders, end walls and doors."""
+NUM_TURNED = NUM_AGENTS + MAX_CUBES * NUM_ROOMS
+"""Boxes that can turn: agents and cubes."""
 
 # Places of an observation.
 SELF = 0
@@ -43,6 +50,8 @@ LIDAR_TYPE = 62
 STEPS_LEFT = 92
 AGENT_ID = 93
 NUM_OBSERVED = 94
+
+FULL_CIRCLE = [2.0 * math.pi * ray / LIDAR_RAYS for ray in range(LIDAR_RAYS)]
 
 
 class Level(physics.World):
@@ -79,6 +88,7 @@ class Level(physics.World):
     eye_height: wl.Config = 0.5  # of rays above the feet of an agent
     grab_reach: wl.Config = 2.0  # length of the ray of a grab
     lidar_range: wl.Config = 200.0
+    lidar_rays: wl.Config = np.array([(math.cos(angle), math.sin(angle)) for angle in FULL_CIRCLE], np.float32)
     reward_per_distance: wl.Config = 0.05  # per m of progress
     slack_reward: wl.Config = -0.005  # of a step without progress
     partner_bonus: wl.Config = 1.25  # factor of a positive reward if the partner is as far
@@ -120,6 +130,12 @@ class Agent(wl.Entity):
     max_y: float  # progress so far
     hold: wl.Ref(SOLID.Joint)  # to the body that it grabbed
     is_grabbing: bool
+    # Boxes relative to the eye, for the rays of the lidar: rectangles (x, y to x, y) of boxes with world axes; spheres
+    # about turned boxes (x and y of the eye from the centre, distance^2 - radius^2, radius^2); their frames (the
+    # world's x axis, its y axis and the eye, each with a half extent).
+    outlines: wl.Persistent(wl.Array(wl.vec4, NUM_UPRIGHT))
+    spheres: wl.Persistent(wl.Array(wl.vec4, NUM_TURNED))
+    frames: wl.Persistent(wl.Array(wl.vec4, NUM_TURNED, 3))
     sight: wl.Observation(NUM_OBSERVED)
     reward: wl.Reward
     rooms_passed: wl.Info(float, metric=True)  # rooms that both agents have left by their doors

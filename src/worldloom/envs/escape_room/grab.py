@@ -3,7 +3,7 @@
 import worldloom as wl
 from worldloom import physics
 from worldloom.envs.escape_room.entities import AGENT, FIRST_AGENT, SOLID, Agent, Body, Level
-from worldloom.envs.escape_room.lidar import nearest_box
+from worldloom.envs.escape_room.rays import nearest_box
 
 
 @wl.system

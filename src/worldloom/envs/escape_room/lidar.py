@@ -1,109 +1,136 @@
-"""Rays against boxes: the lidar of agents."""
+"""The lidar of agents: 30 horizontal rays against boxes.
 
-import math
+First the boxes are measured relative to the eye, each once. Then every ray reads these numbers. On a GPU a thread takes
+a box, then a ray; the reads of all rays are of the same addresses.
+"""
 
 import worldloom as wl
 from worldloom.envs.escape_room.entities import (
     FIRST_AGENT,
     FIRST_BORDER,
     FIRST_CUBE,
-    FIRST_END_WALL,
     LIDAR_DEPTH,
     LIDAR_RAYS,
     LIDAR_TYPE,
     NONE,
+    NUM_AGENTS,
     NUM_BODIES,
+    NUM_BORDERS,
     NUM_ROOMS,
+    NUM_TURNED,
     NUM_TYPES,
+    NUM_UPRIGHT,
     Agent,
     Body,
     Level,
 )
 from worldloom.physics.queries.slabs import MISS, box_interval, reciprocal, rectangle_interval
 
+FAR = 1.0e20  # m, coordinate of the outlines of boxes above or below the rays, and square of a distance
+FORWARD = wl.vec3(0.0, 1.0, 0.0)
+
 
 @wl.function
-def ray_upright_box(start: wl.vec3, inverse_x: float, inverse_y: float, half: wl.vec3) -> float:
-    """Distance along a horizontal ray to a box with world axes; 0 from within, ``MISS`` for a miss.
+def outline(start: wl.vec3, half: wl.vec3) -> wl.vec4:
+    """The rectangle (x, y to x, y) of a box with world axes, relative to the eye.
 
     Args:
-        start: of the ray, relative to the centre of the box.
-        inverse_x, inverse_y: reciprocals of the unit direction.
+        start: the eye, relative to the centre of the box.
         half: half extents.
     """
-    near, far = rectangle_interval(
-        inverse_x, inverse_y, wl.vec4(-half.x - start.x, -half.y - start.y, half.x - start.x, half.y - start.y)
-    )
-    return near if near <= far and abs(start.z) <= half.z else MISS
+    if abs(start.z) > half.z:
+        return wl.vec4(FAR, FAR, FAR, FAR)
+    return wl.vec4(-half.x - start.x, -half.y - start.y, half.x - start.x, half.y - start.y)
 
 
 @wl.function
-def ray_turned_box(start: wl.vec3, direction: wl.vec3, half: wl.vec3, rotation: wl.quat, reach: float) -> float:
-    """The same for a box with any rotation; also ``MISS`` if its bounding sphere is farther than ``reach``."""
-    ahead = -wl.dot(start, direction)  # of the centre
-    square = wl.length_sq(start)
-    radius_sq = wl.length_sq(half)
-    if square - ahead * ahead > radius_sq:
-        return MISS  # the ray passes the sphere
-    beyond = max(ahead - reach, -ahead, 0.0)
-    if beyond * beyond > radius_sq:
-        return MISS  # the sphere is too far ahead, or behind
-    origin = wl.quat_rotate_inv(rotation, start)
-    way = wl.quat_rotate_inv(rotation, direction)
-    near, far = box_interval(origin, way, half)
+def turned_row(number: int) -> int:
+    """The row of a body that can turn: agents, then cubes."""
+    return FIRST_AGENT + number if number < NUM_AGENTS else FIRST_CUBE - NUM_AGENTS + number
+
+
+@wl.function
+def ray_outline(inverse_x: float, inverse_y: float, rectangle: wl.vec4) -> float:
+    """Distance along a horizontal ray to a rectangle relative to its start; 0 from within, ``MISS`` for a miss."""
+    near, far = rectangle_interval(inverse_x, inverse_y, rectangle)
     return near if near <= far else MISS
 
 
 @wl.function
-def nearest_box(world: Level, eye: wl.vec3, direction: wl.vec3, reach: float, own: int):
-    """Row of the nearest body that a horizontal ray hits, -1 for none, and the distance; row ``own`` is left out.
+def meets_sphere(x: float, y: float, sphere: wl.vec4, reach: float) -> bool:
+    """Whether a ray of length ``reach`` in the unit direction (x, y) meets a sphere, see ``Agent.spheres``."""
+    ahead = -(sphere[0] * x + sphere[1] * y)  # of the centre
+    beyond = max(ahead - reach, -ahead, 0.0)
+    return sphere[2] <= ahead * ahead and beyond * beyond <= sphere[3]
 
-    End walls are tested from the agent's room onwards in the direction of the ray, up to the first hit before them.
-    """
-    inverse_x, inverse_y = reciprocal(direction.x), reciprocal(direction.y)
-    hit_row = -1
-    nearest = reach
-    for border_row in range(FIRST_BORDER, FIRST_END_WALL):
-        border = world.at(Body, border_row)
-        distance = ray_upright_box(eye - border.position, inverse_x, inverse_y, border.size)
-        if distance < nearest:
-            nearest = distance
-            hit_row = border_row
-    room = int(eye.y / world.room_length)
-    onward = 1 if inverse_y > 0.0 else -1
-    face = -world.wall_thickness if inverse_y > 0.0 else 0.0  # of an end wall, from the end of its room
-    for n in range(NUM_ROOMS):
-        number = wl.clamp(room, 0, NUM_ROOMS - 1) + onward * n
-        if number >= 0 and number < NUM_ROOMS:
-            end = world.room_length * float(number + 1)
-            if (end + face - eye.y) * inverse_y < nearest:
-                for part in range(3):
-                    wall_row = FIRST_END_WALL + 3 * wl.clamp(number, 0, NUM_ROOMS - 1) + part
-                    wall = world.at(Body, wall_row)
-                    distance = ray_upright_box(eye - wall.position, inverse_x, inverse_y, wall.size)
-                    if distance < nearest:
-                        nearest = distance
-                        hit_row = wall_row
-    for body_row in range(FIRST_AGENT, NUM_BODIES):
-        if body_row < FIRST_BORDER or body_row >= FIRST_CUBE:
-            body = world.at(Body, body_row)
-            if body.type != NONE and body_row != own:
-                distance = ray_turned_box(eye - body.position, direction, body.size, body.rotation, nearest)
-                if distance < nearest:
-                    nearest = distance
-                    hit_row = body_row
-    return hit_row, nearest
+
+@wl.function
+def ray_frame(x: float, y: float, along_x: wl.vec4, along_y: wl.vec4, start: wl.vec4) -> float:
+    """Distance along the horizontal direction (x, y) to a box of ``Agent.frames``; ``MISS`` for a miss."""
+    way = wl.vec3(along_x[0] * x + along_y[0] * y, along_x[1] * x + along_y[1] * y, along_x[2] * x + along_y[2] * y)
+    half = wl.vec3(along_x[3], along_y[3], start[3])
+    near, far = box_interval(wl.vec3(start[0], start[1], start[2]), way, half)
+    return near if near <= far else MISS
 
 
 @wl.system(threads=32)
 def cast_lidar(agent: Agent, world: Level):
-    own = world.at(Body, FIRST_AGENT + agent.id)
+    """Depth and type of what each ray hits, counter-clockwise from forward.
+
+    End walls are tested from the agent's room onwards in the direction of the ray, up to the first hit before them.
+    Rows are clamped so that the compiler knows their bounds, and no code reports a row outside of the table.
+    """
+    own = world.at(Body, wl.clamp(FIRST_AGENT + agent.id, 0, NUM_BODIES - 1))
     eye = own.position - wl.vec3(0.0, 0.0, own.size.z - world.eye_height)
+    forward = wl.quat_rotate(own.rotation, FORWARD)
     scale = 1.0 / (float(NUM_ROOMS) * world.room_length)
+    room = wl.clamp(int(eye.y / world.room_length), 0, NUM_ROOMS - 1)
+    for k in wl.share(NUM_UPRIGHT):
+        box = world.at(Body, FIRST_BORDER + k)
+        agent.outlines[k] = outline(eye - box.position, box.size)
+    for k in wl.share(NUM_TURNED):
+        body = world.at(Body, wl.clamp(turned_row(k), 0, NUM_BODIES - 1))
+        if body.type == NONE or k == agent.id:
+            agent.spheres[k] = wl.vec4(0.0, 0.0, FAR, 0.0)
+        else:
+            start, half = eye - body.position, body.size
+            axes = wl.quat_to_matrix(body.rotation)
+            local = wl.transpose(axes) * start
+            radius_sq = wl.length_sq(half)
+            agent.spheres[k] = wl.vec4(start.x, start.y, wl.length_sq(start) - radius_sq, radius_sq)
+            agent.frames[k, 0] = wl.vec4(axes[0, 0], axes[0, 1], axes[0, 2], half.x)
+            agent.frames[k, 1] = wl.vec4(axes[1, 0], axes[1, 1], axes[1, 2], half.y)
+            agent.frames[k, 2] = wl.vec4(local.x, local.y, local.z, half.z)
     for ray in wl.share(LIDAR_RAYS):
-        angle = 2.0 * math.pi * float(ray) / float(LIDAR_RAYS)  # counter-clockwise from forward
-        direction = wl.quat_rotate(own.rotation, wl.vec3(-wl.sin(angle), wl.cos(angle), 0.0))
-        row, distance = nearest_box(world, eye, direction, world.lidar_range, FIRST_AGENT + agent.id)
-        type = world.at(Body, row).type if row >= 0 else NONE
-        agent.sight[LIDAR_DEPTH + ray] = distance * scale if row >= 0 else 0.0
+        cosine, sine = world.lidar_rays[ray, 0], world.lidar_rays[ray, 1]
+        x, y = cosine * forward.x - sine * forward.y, cosine * forward.y + sine * forward.x
+        inverse_x, inverse_y = reciprocal(x), reciprocal(y)
+        nearest = world.lidar_range
+        row = -1
+        for border in range(NUM_BORDERS):
+            distance = ray_outline(inverse_x, inverse_y, agent.outlines[border])
+            if distance < nearest:
+                nearest = distance
+                row = FIRST_BORDER + border
+        onward = 1 if inverse_y > 0.0 else -1
+        face = -world.wall_thickness if inverse_y > 0.0 else 0.0  # of an end wall, from the end of its room
+        for n in range(NUM_ROOMS):
+            number = room + onward * n
+            if number >= 0 and number < NUM_ROOMS:
+                end = world.room_length * float(number + 1)
+                if (end + face - eye.y) * inverse_y < nearest:
+                    for part in range(3):
+                        wall = NUM_BORDERS + 3 * wl.clamp(number, 0, NUM_ROOMS - 1) + part
+                        distance = ray_outline(inverse_x, inverse_y, agent.outlines[wall])
+                        if distance < nearest:
+                            nearest = distance
+                            row = FIRST_BORDER + wall
+        for k in range(NUM_TURNED):
+            if meets_sphere(x, y, agent.spheres[k], nearest):
+                distance = ray_frame(x, y, agent.frames[k, 0], agent.frames[k, 1], agent.frames[k, 2])
+                if distance < nearest:
+                    nearest = distance
+                    row = turned_row(k)
+        type = world.at(Body, wl.clamp(row, 0, NUM_BODIES - 1)).type if row >= 0 else NONE
+        agent.sight[LIDAR_DEPTH + ray] = nearest * scale if row >= 0 else 0.0
         agent.sight[LIDAR_TYPE + ray] = float(type) / float(NUM_TYPES)
