@@ -6,7 +6,7 @@ walls through the pile are left out.
 
 import worldloom as wl
 
-PILE = wl.vec4(-4.2, -9.0, 4.2, 11.0)
+PILE = wl.vec4(-4.2, -9.0, 4.2, 12.2)
 """The rectangle that is kept for the pile, m: lower x and y, upper x and y."""
 
 
