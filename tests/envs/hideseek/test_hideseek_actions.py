@@ -135,7 +135,7 @@ def test_agents_and_walls_cannot_be_locked_or_grabbed(sim: wl.Simulation) -> Non
     scene.put_agent(SEEKER, 50.0, 0.0)
     scene.put(BOX, 0.0, 3.2)
     sim.world.num_walls.numpy()[:] = 1
-    sim.world.obstacles.numpy()[:, 0] = (-5.0, 1.5, 5.0, 1.9)  # a wall before the box
+    sim["Level"].obstacles.numpy()[:, 0, 0] = (-5.0, 1.5, 5.0, 1.9)  # a wall before the box
     scene.step((5, 5, 5, 1, 1))
     assert owner_and_motion(scene, BOX) == (FREE, physics.DYNAMIC) and scene.joints() == 0
 

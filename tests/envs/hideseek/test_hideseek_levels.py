@@ -35,7 +35,7 @@ def numbers(levels: wl.Simulation, name: str) -> np.ndarray:
 
 
 def walls_of(levels: wl.Simulation, world: int) -> np.ndarray:
-    return numbers(levels, "obstacles")[world, : numbers(levels, "num_walls")[world]].astype(float)
+    return levels["Level"].obstacles.numpy()[world, 0, : numbers(levels, "num_walls")[world]].astype(float)
 
 
 def footprint(position: np.ndarray, rotation: np.ndarray, size: np.ndarray, ramp: bool) -> tuple[float, ...]:
@@ -93,7 +93,7 @@ def test_walls_close_the_arena_but_for_doors(levels: wl.Simulation) -> None:
     assert 4 < counts.max() <= MAX_WALLS and counts.min() >= 4
     for world in range(LEVELS):
         walls = walls_of(levels, world)
-        doors = numbers(levels, "doors")[world, : numbers(levels, "num_doors")[world]].astype(float)
+        doors = levels["Level"].doors.numpy()[world, 0, : numbers(levels, "num_doors")[world]].astype(float)
         for axis in (0, 1):
             for side in (-EXTENT, EXTENT):
                 middle = (walls[:, axis] + walls[:, axis + 2]) / 2.0
@@ -111,7 +111,7 @@ def test_doors_are_gaps_of_the_right_width(levels: wl.Simulation) -> None:
     widths = []
     for world in range(LEVELS):
         walls = walls_of(levels, world)
-        for door in numbers(levels, "doors")[world, : numbers(levels, "num_doors")[world]].astype(float):
+        for door in levels["Level"].doors.numpy()[world, 0, : numbers(levels, "num_doors")[world]].astype(float):
             width = float(np.abs(door[2:] - door[:2]).sum())
             widths.append(width)
             inside = (*(door[:2] + 0.3 * (door[2:] - door[:2])), *(door[2:] - 0.3 * (door[2:] - door[:2])))
@@ -128,7 +128,7 @@ def test_levels_have_up_to_five_connections_and_six_doors(levels: wl.Simulation)
     """Inner walls exist in both orientations; test_hideseek_walls.py has where they are."""
     inner = np.zeros(2, int)
     for world in range(LEVELS):
-        doors = numbers(levels, "doors")[world, : numbers(levels, "num_doors")[world]]
+        doors = levels["Level"].doors.numpy()[world, 0, : numbers(levels, "num_doors")[world]]
         widths = np.abs(doors[:, 2:] - doors[:, :2]).sum(axis=1)
         connections = widths < 0.15 * UNIT
         assert connections.sum() <= 5 and (~connections).sum() <= 6

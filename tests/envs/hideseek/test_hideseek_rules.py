@@ -158,7 +158,7 @@ def test_statistics_show_the_stages_of_play(sim: wl.Simulation) -> None:
     scene.put_agent(HIDER, 0.0, 0.0)
     scene.put(BOX, 0.0, 3.0)
     sim.world.num_doors.numpy()[:] = 2
-    sim.world.doors.numpy()[:, :2] = [(-2.0, 0.2, 2.0, 0.2), (-18.0, -2.0, -18.0, 2.0)]
+    sim["Level"].doors.numpy()[:, 0, :2] = [(-2.0, 0.2, 2.0, 0.2), (-18.0, -2.0, -18.0, 2.0)]
     start = scene.position(BOX)
     scene.step((5, 10, 5, 1, 0))  # it grabs, and passes the door
     for _ in range(2):

@@ -47,7 +47,7 @@ def test_what_stands_between_hides(sim: wl.Simulation) -> None:
     assert scene.agent(SEEKER, "boxes_visible")[:3].tolist() == [1.0, 0.0, 0.0]
     assert scene.agent(SEEKER, "ramps_visible").tolist() == [1.0, 0.0]
     sim.world.num_walls.numpy()[:] = 1
-    sim.world.obstacles.numpy()[:, 0] = (-18.0, 2.0, 18.0, 2.4)
+    sim["Level"].obstacles.numpy()[:, 0, 0] = (-18.0, 2.0, 18.0, 2.4)
     observe(sim, scene)
     assert not scene.agent(SEEKER, "others_visible").any() and not scene.agent(SEEKER, "boxes_visible").any()
     scene.put_agent(SEEKER, 0.0, 0.0, z=7.0)  # over the wall and the box
@@ -71,7 +71,7 @@ def test_the_lidar_turns_left_from_the_front(sim: wl.Simulation) -> None:
     scene.put_agent(SEEKER, -3.0, -2.0)
     scene.put(BOX + 1, 1.0, -7.0)
     sim.world.num_walls.numpy()[:] = 1
-    sim.world.obstacles.numpy()[:, 0] = (10.0, -18.0, 10.4, 18.0)
+    sim["Level"].obstacles.numpy()[:, 0, 0] = (10.0, -18.0, 10.4, 18.0)
     observe(sim, scene)
     lidar = scene.agent(HIDER, "lidar")
     assert lidar[0] == pytest.approx(3.0, abs=1e-4)  # front: the seeker

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import worldloom as wl
-from worldloom.envs.hideseek.entities import EXTENT, Arena, Solid
+from worldloom.envs.hideseek.entities import EXTENT, Arena, Level, Solid
 from worldloom.envs.hideseek.walls import (
     CONNECTION_DOOR,
     DOOR,
@@ -21,63 +21,63 @@ WORLDS = 200
 HORIZONTAL, VERTICAL = 0, 1
 
 
-@wl.system
-def connect_square(world: Arena):
+@wl.system(threads=32)
+def connect_square(level: Level, world: Arena):
     for side in range(4):
-        _added = add_wall(world, side % 2, float(side // 2), 0.0, 1.0)
-    orientation, number = connect_walls(world)
+        _added = add_wall(world, level, side % 2, float(side // 2), 0.0, 1.0)
+    orientation, number = connect_walls(world, level)
     if number >= 0:
-        cut_door(world, orientation, number, CONNECTION_DOOR)
+        cut_door(world, level, orientation, number, CONNECTION_DOOR)
 
 
-@wl.system
-def open_square(world: Arena):
+@wl.system(threads=32)
+def open_square(level: Level, world: Arena):
     for side in range(4):
-        _added = add_wall(world, side % 2, float(side // 2), 0.0, 1.0)
-    orientation, number = choose_wall(world)
+        _added = add_wall(world, level, side % 2, float(side // 2), 0.0, 1.0)
+    orientation, number = choose_wall(world, level)
     if number >= 0:
-        cut_door(world, orientation, number, DOOR)
+        cut_door(world, level, orientation, number, DOOR)
 
 
-@wl.system
-def open_short_walls(world: Arena):
+@wl.system(threads=32)
+def open_short_walls(level: Level, world: Arena):
     """Two walls that are too short for a door, and two that are long enough."""
-    _first = add_wall(world, 0, 0.0, 0.0, 0.59)
-    _second = add_wall(world, 0, 1.0, 0.2, 0.79)
-    _third = add_wall(world, 1, 0.0, 0.0, 0.61)
-    _fourth = add_wall(world, 1, 1.0, 0.0, 1.0)
-    orientation, number = choose_wall(world)
+    _first = add_wall(world, level, 0, 0.0, 0.0, 0.59)
+    _second = add_wall(world, level, 0, 1.0, 0.2, 0.79)
+    _third = add_wall(world, level, 1, 0.0, 0.0, 0.61)
+    _fourth = add_wall(world, level, 1, 1.0, 0.0, 1.0)
+    orientation, number = choose_wall(world, level)
     if number >= 0:
-        cut_door(world, orientation, number, DOOR)
+        cut_door(world, level, orientation, number, DOOR)
 
 
-@wl.system
-def search_opposite(world: Arena):
+@wl.system(threads=32)
+def search_opposite(level: Level, world: Arena):
     """Pairs of parallel walls that may be connected, as doors that only hold the number that was found."""
     orientation = world.hiders
-    _first = add_wall(world, orientation, 0.0, 0.0, 0.5)
-    _second = add_wall(world, orientation, 1.0, 0.0, world.hidden_reward)  # its end
-    _third = add_wall(world, orientation, 0.5, world.outside_penalty, world.outside_penalty + 0.1)  # its start
-    world.num_doors = find_opposite(world, orientation, 0, 0)
+    _first = add_wall(world, level, orientation, 0.0, 0.0, 0.5)
+    _second = add_wall(world, level, orientation, 1.0, 0.0, world.hidden_reward)  # its end
+    _third = add_wall(world, level, orientation, 0.5, world.outside_penalty, world.outside_penalty + 0.1)  # its start
+    level.num_doors = find_opposite(world, level, orientation, 0, 0)
 
 
 def run(reset, **config: float) -> wl.Simulation:
     name = f"HideSeek{reset.name.title().replace('_', '')}-v0"
-    definition = wl.Definition(name, Arena, {Solid: wl.UpTo(1)}, reset=(reset,))
+    definition = wl.Definition(name, Arena, {Level: 1, Solid: wl.UpTo(1)}, reset=(reset,))
     return wl.Simulation(definition, 1 if config else WORLDS, "python", seed=4, config=config)
 
 
 def walls(sim: wl.Simulation, world: int, orientation: int) -> np.ndarray:
     """Line, low and high end of the walls of an orientation."""
-    count = sim.world.wall_counts.numpy()[world, orientation]
-    columns = (sim.world.wall_lines, sim.world.wall_lows, sim.world.wall_highs)
-    return np.stack([column.numpy()[world, orientation, :count] for column in columns], axis=1)
+    count = sim["Level"].counts.numpy()[world, 0, orientation]
+    return sim["Level"].walls.numpy()[world, 0, orientation, :count, :3]
 
 
 def unit_doors(sim: wl.Simulation) -> np.ndarray:
     """The door of each world in the unit square: low x, low y, high x, high y."""
-    assert (sim.world.num_doors.numpy() <= 1).all()
-    return 0.5 + sim.world.doors.numpy()[sim.world.num_doors.numpy() == 1, 0] / (2.0 * EXTENT)
+    numbers = sim["Level"].num_doors.numpy()[:, 0]
+    assert (numbers <= 1).all()
+    return 0.5 + sim["Level"].doors.numpy()[numbers == 1, 0, 0] / (2.0 * EXTENT)
 
 
 def nearly_fills(values: np.ndarray, low: float, high: float) -> bool:
@@ -93,7 +93,7 @@ def test_a_connection_is_at_40_to_60_percent_with_a_door_at_30_to_70() -> None:
     doors = unit_doors(sim)
     assert len(doors) == WORLDS
     for world in range(WORLDS):
-        counts = sim.world.wall_counts.numpy()[world]
+        counts = sim["Level"].counts.numpy()[world, 0]
         assert sorted(counts.tolist()) == [4, 4]  # two sides, split in two; two sides, and the connection in two parts
         door = doors[world]
         new = HORIZONTAL if door[1] == door[3] else VERTICAL
@@ -151,4 +151,4 @@ def test_walls_are_connected_where_they_are_long_and_nothing_is_between(
     orientation: int, end: float, between: float, found: bool
 ) -> None:
     sim = run(search_opposite, hiders=orientation, hidden_reward=end, outside_penalty=between)
-    assert int(sim.world.num_doors.numpy()[0]) == (1 if found else -1)
+    assert int(sim["Level"].num_doors.numpy()[0, 0]) == (1 if found else -1)

@@ -27,6 +27,8 @@ MAX_DOORS = MAX_CONNECTS + MAX_DOOR_CUTS
 MAX_OBSTACLES = MAX_WALLS + MAX_BOXES + MAX_RAMPS
 MAX_SOLIDS = MAX_OBSTACLES + MAX_AGENTS + 1
 """Bodies: obstacles, agents and the floor."""
+CANDIDATES = 32
+"""Places for a body that are tested at the same time."""
 RAYS = 30
 
 EXTENT = 18.0  # m, half the side of the arena
@@ -64,17 +66,11 @@ class Arena(physics.World):
     lidar_range: wl.Config = 200.0  # m
     lidar_rays: wl.Config = np.array([(cos(angle), sin(angle)) for angle in FULL_CIRCLE], np.float32)
 
-    wall_lines: wl.Array(float, 2, MAX_PARALLEL)  # horizontal and vertical walls in the unit square: y or x
-    wall_lows: wl.Array(float, 2, MAX_PARALLEL)  # their ends
-    wall_highs: wl.Array(float, 2, MAX_PARALLEL)
-    wall_counts: wl.Array(int, 2)
-    doors: wl.Array(wl.vec4, MAX_DOORS)  # ends of the gap: x, y, x, y, m
     num_doors: int
     num_walls: int
     num_boxes: int
     num_agents: int
     first_agent: int  # rows of Solid: boxes, ramps, agents, the floor, walls
-    obstacles: wl.Array(wl.vec4, MAX_OBSTACLES)  # bounding rectangles at the start: x, y, x, y; walls first
     forced_placements: int  # bodies without a place that is free of other bodies
 
     clock: int  # steps of the episode
@@ -90,6 +86,21 @@ class Arena(physics.World):
     spotted_fraction: wl.Info(float, metric=True)  # of the steps after the preparation
     hider_entries: wl.Info(int, metric=True)  # passages through doors of inner walls
     seeker_entries: wl.Info(int, metric=True)
+
+
+class Level(wl.Entity):
+    """The level of a world: its walls and doors, and where bodies start. An entity, whose systems have a warp."""
+
+    walls: wl.Array(wl.vec4, 2, MAX_PARALLEL)  # in the unit square, horizontal and vertical: y or x, both ends, unused
+    counts: wl.vec2i  # walls of each orientation
+    doors: wl.Array(wl.vec4, MAX_DOORS)  # ends of the gap: x, y, x, y, m
+    num_doors: int
+    obstacles: wl.Array(wl.vec4, MAX_OBSTACLES)  # bounding rectangles at the start: x, y, x, y; walls first
+    num_walls: int  # among the obstacles
+    num_boxes: int
+    forced_placements: int
+    candidates: wl.Array(wl.vec4, CANDIDATES)  # places for a body: x, y, yaw, unused
+    chosen: int  # the first choice that suits
 
 
 class Solid(physics.Body):

@@ -13,15 +13,15 @@ from worldloom.envs.hideseek.entities import (
     SOLID,
     Arena,
     Hider,
+    Level,
     Seeker,
     Solid,
 )
 from worldloom.envs.hideseek.observations import describe, locate
-from worldloom.envs.hideseek.placement import enter_agents, place_bodies
+from worldloom.envs.hideseek.placement import build_level, enter_agents
 from worldloom.envs.hideseek.rendering import draw
 from worldloom.envs.hideseek.rules import average_friction, begin, keep_statistics, pay, stop_agents
 from worldloom.envs.hideseek.sight import LIDAR, look
-from worldloom.envs.hideseek.walls import build_walls, raise_walls
 
 EPISODE_LENGTH = 240
 LIMITS = {
@@ -44,10 +44,11 @@ HIDE_SEEK = wl.register(
     entities={
         Hider: wl.UpTo(MAX_TEAM, agents=True),
         Seeker: wl.UpTo(MAX_TEAM, agents=True),
+        Level: 1,
         Solid: wl.UpTo(MAX_SOLIDS),
         **SOLID.entities(pairs=96, contacts=64, joints=MAX_AGENTS, overflow="reset"),
     },
-    reset=[build_walls, raise_walls, place_bodies, enter_agents, look],
+    reset=[build_level, enter_agents, look],
     step=[
         begin,
         act,

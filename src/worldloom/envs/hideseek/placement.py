@@ -23,6 +23,7 @@ from worldloom.envs.hideseek.bodies import (
     yaw_rotation,
 )
 from worldloom.envs.hideseek.entities import (
+    CANDIDATES,
     EXTENT,
     FREE,
     MAX_BOXES,
@@ -33,40 +34,56 @@ from worldloom.envs.hideseek.entities import (
     WALL_HEIGHT,
     Arena,
     Hider,
+    Level,
     Seeker,
     Solid,
 )
 from worldloom.envs.hideseek.packing import PILE, advance, row_corner
+from worldloom.envs.hideseek.walls import build_walls, raise_walls
 from worldloom.physics.mass import bounding_radius
 
 MAX_REJECTIONS = 20
 """After which a body may overlap others, but no wall."""
-MAX_TRIES = 400
-"""Places that are drawn for a body; a place without a wall is found long before."""
+MAX_REJECTIONS_OF_WALLS = 352
+"""After which a body may overlap walls too; a place without a wall is found long before."""
 
 
-@wl.system(separate=True)
-def place_bodies(world: Arena):
-    world.num_boxes = min(world.integer(world.min_boxes, world.max_boxes + 1), MAX_BOXES)
-    elongated = min(world.integer(world.min_elongated, world.num_boxes), world.num_boxes)
-    world.first_agent = world.num_boxes + wl.clamp(world.ramps, 0, MAX_RAMPS)
-    world.num_agents = wl.clamp(world.hiders, 0, MAX_TEAM) + wl.clamp(world.seekers, 0, MAX_TEAM)
-    world.forced_placements = 0
-    world.clock = 0
-    obstacles = world.num_walls
+@wl.function
+def body_kind(number: int, elongated: int, boxes: int, first_agent: int) -> int:
+    """The kind of a body that moves, by its row."""
+    if number >= first_agent:
+        return AGENT
+    if number >= boxes:
+        return RAMP
+    return CUBE if number >= elongated else ELONGATED
+
+
+@wl.function
+def is_blocked(world: Arena, level: Level, rectangle: wl.vec4, obstacles: int):
+    """Whether a rectangle overlaps one of the first obstacles."""
+    blocked = False
+    for k in range(MAX_OBSTACLES):
+        overlaps = overlap(rectangle, level.obstacles[k])  # loaded in any case, so that loads do not wait for tests
+        blocked |= overlaps and k < obstacles
+    return blocked
+
+
+@wl.system(threads=32, separate=True)
+def build_level(level: Level, world: Arena):
+    """Walls, then bodies at free places. A warp of a GPU tests walls that may be connected, and places of a body."""
+    build_walls(world, level)
+    raise_walls(world, level)
+    level.num_boxes = min(world.integer(world.min_boxes, world.max_boxes + 1), MAX_BOXES)
+    elongated = min(world.integer(world.min_elongated, level.num_boxes), level.num_boxes)
+    first_agent = level.num_boxes + wl.clamp(world.ramps, 0, MAX_RAMPS)
+    agents = wl.clamp(world.hiders, 0, MAX_TEAM) + wl.clamp(world.seekers, 0, MAX_TEAM)
+    level.forced_placements = 0
+    obstacles = level.num_walls
     corner = wl.vec3(PILE[0], PILE[1], 0.0)
-    for number in range(world.first_agent + world.num_agents):
-        kind = ELONGATED
-        if number >= world.first_agent:
-            kind = AGENT
-        elif number >= world.num_boxes:
-            kind = RAMP
-        elif number >= elongated:
-            kind = CUBE
+    for number in range(first_agent + agents):
+        kind = body_kind(number, elongated, level.num_boxes, first_agent)
         half = half_size(kind)
         x, y, yaw = 0.0, 0.0, 0.0
-        tries = 0
-        blocked = True
         if world.packed:
             corner = row_corner(corner, half, world.pile_gap)
             x, y = corner.x + half.x, corner.y + half.y
@@ -75,21 +92,26 @@ def place_bodies(world: Arena):
             if kind == AGENT:
                 yaw = 0.5 * pi * float(world.integer(4))
             corner = advance(corner, half, world.pile_gap)
-            blocked = False
-        while blocked and tries < MAX_TRIES:
-            tries += 1
-            x, y = world.random(-EXTENT, EXTENT), world.random(-EXTENT, EXTENT)
-            yaw = world.random(0.0, pi)
-            rectangle = footprint(kind, x, y, yaw)
-            blocked = False
-            for k in range(obstacles if tries <= MAX_REJECTIONS else world.num_walls):
-                if overlap(rectangle, world.obstacles[k]):
-                    blocked = True
-                    break
-        if tries > MAX_REJECTIONS:
-            world.forced_placements += 1
+        else:
+            level.chosen = CANDIDATES
+            rejections = -CANDIDATES
+            while level.chosen == CANDIDATES and rejections < MAX_REJECTIONS_OF_WALLS:
+                rejections += CANDIDATES
+                for i in wl.share(CANDIDATES):  # places that are tested at the same time, of which the first is taken
+                    at_x, at_y = world.random(-EXTENT, EXTENT), world.random(-EXTENT, EXTENT)
+                    turned = world.random(0.0, pi)
+                    rectangle = footprint(kind, at_x, at_y, turned)
+                    tested = obstacles if rejections + i < MAX_REJECTIONS else level.num_walls
+                    blocked = is_blocked(world, level, rectangle, tested)
+                    level.candidates[i] = wl.vec4(at_x, at_y, turned, 0.0)
+                    if not blocked:
+                        level.chosen = min(level.chosen, i)
+            found = level.candidates[wl.clamp(level.chosen, 0, CANDIDATES - 1)]
+            x, y, yaw = found[0], found[1], found[2]
+            if rejections + level.chosen >= MAX_REJECTIONS:
+                level.forced_placements += 1
         if kind != AGENT:
-            world.obstacles[wl.clamp(obstacles, 0, MAX_OBSTACLES - 1)] = footprint(kind, x, y, yaw)
+            level.obstacles[wl.clamp(obstacles, 0, MAX_OBSTACLES - 1)] = footprint(kind, x, y, yaw)
             obstacles += 1
         world.spawn(
             Solid,
@@ -105,8 +127,8 @@ def place_bodies(world: Arena):
             owner=UNOWNABLE if kind == AGENT else FREE,
         )
     world.spawn(Solid, shape=physics.PLANE, motion=physics.STATIC, friction=FRICTIONS[FLOOR])
-    for k in range(world.num_walls):
-        wall = world.obstacles[k]
+    for k in range(level.num_walls):
+        wall = level.obstacles[k]
         world.spawn(
             Solid,
             shape=physics.BOX,
@@ -119,6 +141,13 @@ def place_bodies(world: Arena):
 
 @wl.system
 def enter_agents(world: Arena):
+    """Note the numbers of the level, and spawn agents at their bodies."""
+    level = world.at(Level, 0)
+    world.num_walls, world.num_doors = level.num_walls, level.num_doors
+    world.num_boxes, world.forced_placements = level.num_boxes, level.forced_placements
+    world.first_agent = world.num_boxes + wl.clamp(world.ramps, 0, MAX_RAMPS)
+    world.num_agents = wl.clamp(world.hiders, 0, MAX_TEAM) + wl.clamp(world.seekers, 0, MAX_TEAM)
+    world.clock = 0
     for number in range(world.num_agents):
         position = world.at(Solid, world.first_agent + number).position
         place = wl.vec2(position.x, position.y)

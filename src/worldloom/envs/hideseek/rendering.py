@@ -40,7 +40,7 @@ def draw(sim: Simulation, world: int) -> Image:
     rotations, owners = solids.rotation.numpy()[world], solids.owner.numpy()[world]
     canvas = Canvas(BOARD + 2 * MARGIN, BOARD + HEADER + 2 * MARGIN, PAPER)
     canvas.rectangle(MARGIN, MARGIN + HEADER, BOARD, BOARD, GROUND)
-    for left, low, right, high in state.obstacles.numpy()[world, :walls]:
+    for left, low, right, high in sim["Level"].obstacles.numpy()[world, 0, :walls]:
         x, y = _pixel(left, high)
         canvas.rectangle(x, y, (right - left) * SCALE, (high - low) * SCALE, WALL)
     for row in np.argsort(positions[: first_agent + agents, 2], kind="stable"):  # higher bodies above others

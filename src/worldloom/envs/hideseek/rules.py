@@ -1,7 +1,7 @@
 """Rewards, and statistics of the episode."""
 
 import worldloom as wl
-from worldloom.envs.hideseek.entities import EXTENT, SOLID, Agent, Arena, Solid
+from worldloom.envs.hideseek.entities import EXTENT, SOLID, Agent, Arena, Level, Solid
 
 
 @wl.system
@@ -50,8 +50,9 @@ def pay(agent: Agent, world: Arena):
     """Rewards of the step, and passages through doors."""
     body = world.at(Solid, world.first_agent + agent.number)
     place = wl.vec2(body.position.x, body.position.y)
+    level = world.at(Level, 0)
     for k in range(world.num_doors):
-        if passes(world.doors[k], agent.place, place):
+        if passes(level.doors[k], agent.place, place):
             if agent.hider:
                 world.hider_entries += 1
             else:

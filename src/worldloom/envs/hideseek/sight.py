@@ -2,7 +2,7 @@
 
 import worldloom as wl
 from worldloom import physics
-from worldloom.envs.hideseek.entities import MAX_BOXES, OTHERS, RAYS, TARGETS, WALL_HEIGHT, Agent, Arena, Solid
+from worldloom.envs.hideseek.entities import MAX_BOXES, OTHERS, RAYS, TARGETS, WALL_HEIGHT, Agent, Arena, Level, Solid
 from worldloom.envs.hideseek.rays import (
     may_hit,
     ray_box,
@@ -42,8 +42,9 @@ def nearest_hit(world: Arena, origin: wl.vec3, way: wl.vec3, ignore: int):
     """Distance along a unit vector to the nearest body but ``ignore``, and its row; -1 for a wall and for none."""
     inverse = reciprocals(way)
     nearest, row = MISS, -1
+    level = world.at(Level, 0)
     for k in range(world.num_walls):
-        nearest = min(nearest, ray_wall(origin, inverse, world.obstacles[k]))
+        nearest = min(nearest, ray_wall(origin, inverse, level.obstacles[k]))
     for k in range(world.first_agent + world.num_agents):
         if k != ignore:
             body = world.at(Solid, k)
@@ -61,8 +62,9 @@ def is_hidden(world: Arena, origin: wl.vec3, way: wl.vec3, distance: float, own:
     """Whether a body other than ``own`` and ``target`` is hit nearer than ``distance``, in lengths of ``way``."""
     hidden = False
     inverse = reciprocals(way)
+    level = world.at(Level, 0)
     for k in range(world.num_walls):
-        if ray_wall(origin, inverse, world.obstacles[k]) < distance:
+        if ray_wall(origin, inverse, level.obstacles[k]) < distance:
             hidden = True
             break
     if not hidden:
@@ -119,13 +121,14 @@ def scan_by_ray(agent: Agent, world: Arena):
     own = world.at(Solid, row)
     origin = own.position
     forward = wl.quat_rotate(own.rotation, FORWARD)
+    level = world.at(Level, 0)
     walls = world.num_walls if origin.z < WALL_HEIGHT else 0
     for ray in wl.share(RAYS):
         x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
         inverse_x, inverse_y = reciprocal(x), reciprocal(y)
         nearest = MISS
         for k in range(walls):
-            wall = world.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
+            wall = level.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
             entry, leave = rectangle_interval(inverse_x, inverse_y, wall)
             nearest = min(nearest, entry if entry <= leave else MISS)
         for k in range(world.first_agent + world.num_agents):
@@ -151,11 +154,12 @@ def scan_by_body(agent: Agent, world: Arena):
     own = world.at(Solid, row)
     origin = own.position
     forward = wl.quat_rotate(own.rotation, FORWARD)
+    level = world.at(Level, 0)
     walls = world.num_walls if origin.z < WALL_HEIGHT else 0
     for ray in wl.share(RAYS):
         agent.lidar[ray] = MISS
     for k in range(walls):
-        wall = world.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
+        wall = level.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
         for ray in wl.share(RAYS):
             x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
             agent.lidar[ray] = min(agent.lidar[ray], ray_rectangle(x, y, wall))
