@@ -10,6 +10,7 @@ from thorough import THOROUGH
 import worldloom as wl
 from worldloom import physics
 from worldloom.core.measure.random_actions import random_actions
+from worldloom.core.tools.compare import first_difference
 
 BOX, RAMP = 0, 3  # rows with 3 boxes
 HIDER, SEEKER = 0, 3  # numbers of agents
@@ -197,13 +198,14 @@ def test_views_are_those_of_a_float64_oracle(sim: wl.Simulation) -> None:
     assert compared > 400 and wrong_rays <= rays // 500
 
 
-def test_both_ways_to_scan_give_the_same_bits() -> None:
-    sims = [
-        wl.Simulation("HideSeek-v0", 2, "python", seed=3, alternatives={"lidar": way}) for way in ("bodies", "rays")
-    ]
-    for _ in range(2):
-        for table in ("Hider", "Seeker"):
-            one, other = (sim[table].lidar.numpy() for sim in sims)
-            assert one.any() and np.array_equal(one, other)
-        for sim in sims:
+@pytest.mark.parametrize(
+    ("name", "ways", "component"),
+    [("lidar", ("bodies", "rays"), "lidar"), ("look", ("targets", "halves"), "visible")],
+)
+def test_both_ways_give_the_same_bits(name: str, ways: tuple[str, str], component: str) -> None:
+    """In all columns: a simulation on a GPU has the state of one on the CPU."""
+    one, other = (wl.Simulation("HideSeek-v0", 3, "python", seed=3, alternatives={name: way}) for way in ways)
+    for step in range(3):
+        assert one["Hider"][component].numpy().any() and first_difference(one, other, step) is None
+        for sim in (one, other):
             sim.step()

@@ -21,7 +21,7 @@ from worldloom.envs.hideseek.observations import describe, locate
 from worldloom.envs.hideseek.placement import build_level, enter_agents
 from worldloom.envs.hideseek.rendering import draw
 from worldloom.envs.hideseek.rules import average_friction, begin, keep_statistics, pay, stop_agents
-from worldloom.envs.hideseek.sight import LIDAR, look
+from worldloom.envs.hideseek.sight import LIDAR, LOOK, look
 
 EPISODE_LENGTH = 240
 LIMITS = {
@@ -57,7 +57,7 @@ HIDE_SEEK = wl.register(
         average_friction,
         *SOLID.step[contacts_found:],
         stop_agents,
-        look,
+        LOOK,
         pay,
         keep_statistics,
     ],

@@ -2,6 +2,7 @@
 
 import worldloom as wl
 from worldloom import physics
+from worldloom.core.frontend.system import System
 from worldloom.envs.hideseek.entities import MAX_BOXES, OTHERS, RAYS, TARGETS, WALL_HEIGHT, Agent, Arena, Level, Solid
 from worldloom.envs.hideseek.rays import (
     may_hit,
@@ -58,18 +59,22 @@ def nearest_hit(world: Arena, origin: wl.vec3, way: wl.vec3, ignore: int):
 
 
 @wl.function
-def is_hidden(world: Arena, origin: wl.vec3, way: wl.vec3, distance: float, own: int, target: int):
-    """Whether a body other than ``own`` and ``target`` is hit nearer than ``distance``, in lengths of ``way``."""
+def is_hidden(world: Arena, origin: wl.vec3, way: wl.vec3, distance: float, own: int, target: int, part: int, of: int):
+    """Whether a body other than ``own`` and ``target`` is hit nearer than ``distance``, in lengths of ``way``.
+
+    Only each ``of``-th wall and body is tested, from ``part`` on.
+    """
     hidden = False
     inverse = reciprocals(way)
     level = world.at(Level, 0)
-    for k in range(world.num_walls):
-        if ray_wall(origin, inverse, level.obstacles[k]) < distance:
+    for i in range((world.num_walls - part + of - 1) // of):
+        if ray_wall(origin, inverse, level.obstacles[part + i * of]) < distance:
             hidden = True
             break
     if not hidden:
         length_sq = wl.length_sq(way)
-        for k in range(world.first_agent + world.num_agents):
+        for i in range((world.first_agent + world.num_agents - part + of - 1) // of):
+            k = part + i * of
             if k in (own, target):
                 continue
             other = world.at(Solid, k)
@@ -82,26 +87,47 @@ def is_hidden(world: Arena, origin: wl.vec3, way: wl.vec3, distance: float, own:
     return hidden
 
 
-@wl.system(threads=32)
-def look(agent: Agent, world: Arena):
-    """Visibility of targets: within the cone, and the first body on the ray from centre to centre."""
-    own_row = world.first_agent + agent.number
-    own = world.at(Solid, own_row)
-    origin = own.position
-    forward = wl.quat_rotate(own.rotation, FORWARD)
-    for target in wl.share(TARGETS):
-        row = target_row(target, agent.number, world.num_boxes, world.first_agent, world.num_agents)
-        seen = False
-        if row >= 0:
-            body = world.at(Solid, row)
-            way = body.position - origin
-            if wl.dot(way, forward) >= world.cone_cosine * wl.length(way):
-                distance = ray_solid(way, way, body.rotation, body.size, body.shape)
-                hidden = is_hidden(world, origin, way, distance, own_row, row)
-                seen = not hidden
-        agent.visible[target] = float(seen)
-        if seen and not agent.hider and target < world.hiders:
-            world.spotted |= True
+def looking_system(of: int) -> System:
+    """Visibility, with ``of`` threads of a GPU per target, which divide walls and bodies among themselves."""
+
+    @wl.system(threads=32)
+    def look(agent: Agent, world: Arena):
+        """Visibility of targets: within the cone, and the first body on the ray from centre to centre."""
+        own_row = world.first_agent + agent.number
+        own = world.at(Solid, own_row)
+        origin = own.position
+        forward = wl.quat_rotate(own.rotation, FORWARD)
+        for i in wl.share(of * TARGETS):
+            target, part = i % TARGETS, i // TARGETS
+            row = target_row(target, agent.number, world.num_boxes, world.first_agent, world.num_agents)
+            hidden = True
+            if row >= 0:
+                body = world.at(Solid, row)
+                way = body.position - origin
+                if wl.dot(way, forward) >= world.cone_cosine * wl.length(way):
+                    distance = ray_solid(way, way, body.rotation, body.size, body.shape)
+                    hidden = is_hidden(world, origin, way, distance, own_row, row, part, of)
+            if hidden and part == 0:
+                agent.hidden += 1 << target
+            elif hidden:
+                agent.also_hidden += 1 << target
+        hidden_targets = agent.hidden | agent.also_hidden
+        agent.hidden, agent.also_hidden = 0, 0
+        for target in wl.share(TARGETS):
+            seen = (hidden_targets >> target) & 1 == 0
+            agent.visible[target] = float(seen)
+            if seen and not agent.hider and target < world.hiders:
+                world.spotted |= True
+
+    return look
+
+
+def _fastest_look(cuda: bool, num_worlds: int) -> str:
+    return "halves" if cuda else "targets"
+
+
+look = looking_system(1)
+LOOK = wl.Alternatives("look", {"targets": [look], "halves": [looking_system(2)]}, _fastest_look)
 
 
 @wl.function
