@@ -25,6 +25,7 @@ MAX_PARALLEL = 2 + 2 * MAX_CONNECTS + MAX_DOOR_CUTS
 """Walls of one orientation."""
 MAX_DOORS = MAX_CONNECTS + MAX_DOOR_CUTS
 MAX_OBSTACLES = MAX_WALLS + MAX_BOXES + MAX_RAMPS
+MAX_MOVING = MAX_BOXES + MAX_RAMPS + MAX_AGENTS
 MAX_SOLIDS = MAX_OBSTACLES + MAX_AGENTS + 1
 """Bodies: obstacles, agents and the floor."""
 CANDIDATES = 32
@@ -127,6 +128,7 @@ class Agent(wl.Entity):
     hidden: int  # 1 << target for what it does not see, while it looks; by each of two threads per target
     also_hidden: int
     visible: wl.Array(float, TARGETS)  # 1 for what it sees: other agents, boxes, ramps
+    frames: wl.Array(wl.vec4, MAX_MOVING, 3)  # of bodies for the lidar, see sight.body_frame
     choose: wl.Action(wl.MultiDiscrete(11, 11, 11, 2, 2))  # x, y, turn (5 for none), grab, lock
     myself: wl.Observation(SELF_FEATURES)
     others: wl.Observation(OTHERS, AGENT_FEATURES, entities=True, mask="others_visible")

@@ -3,7 +3,19 @@
 import worldloom as wl
 from worldloom import physics
 from worldloom.core.frontend.system import System
-from worldloom.envs.hideseek.entities import MAX_BOXES, OTHERS, RAYS, TARGETS, WALL_HEIGHT, Agent, Arena, Level, Solid
+from worldloom.envs.hideseek.entities import (
+    MAX_BOXES,
+    MAX_MOVING,
+    MAX_WALLS,
+    OTHERS,
+    RAYS,
+    TARGETS,
+    WALL_HEIGHT,
+    Agent,
+    Arena,
+    Level,
+    Solid,
+)
 from worldloom.envs.hideseek.rays import (
     may_hit,
     ray_box,
@@ -132,50 +144,74 @@ LOOK = wl.Alternatives("look", {"targets": [look], "halves": [looking_system(2)]
 
 @wl.function
 def body_frame(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int):
-    """A body at ``offset`` from the start of rays: (start in its frame, its axes of the world's x and y)."""
+    """A body at ``offset`` from the start of rays, in its own frame.
+
+    Returns:
+        The start of rays, the world's x and the world's y, each with a half extent as the last number. The first half
+        extent is negative for a ramp.
+    """
     axes = wl.quat_to_matrix(rotation)
     start = -(wl.transpose(axes) * offset)
+    width = size.x
     if shape == physics.WEDGE:
         start -= wedge_middle(size)
-    return start, wl.vec3(axes[0, 0], axes[0, 1], axes[0, 2]), wl.vec3(axes[1, 0], axes[1, 1], axes[1, 2])
+        width = -width
+    return (
+        wl.vec4(start.x, start.y, start.z, width),
+        wl.vec4(axes[0, 0], axes[0, 1], axes[0, 2], size.y),
+        wl.vec4(axes[1, 0], axes[1, 1], axes[1, 2], size.z),
+    )
+
+
+@wl.function
+def first_three(v: wl.vec4) -> wl.vec3:
+    return wl.vec3(v[0], v[1], v[2])
 
 
 @wl.system(threads=32)
 def scan_by_ray(agent: Agent, world: Arena):
-    """The lidar: 30 horizontal rays, counter-clockwise from the front. A thread of a GPU takes one past all bodies."""
+    """The lidar: 30 horizontal rays, counter-clockwise from the front. A thread of a GPU computes the frame of a body,
+    then takes a ray past all bodies.
+    """
     row = world.first_agent + agent.number
     own = world.at(Solid, row)
     origin = own.position
     forward = wl.quat_rotate(own.rotation, FORWARD)
     level = world.at(Level, 0)
     walls = world.num_walls if origin.z < WALL_HEIGHT else 0
+    bodies = world.first_agent + world.num_agents
+    for k in wl.share(MAX_MOVING):
+        if k < bodies:
+            body = world.at(Solid, k)
+            offset = body.position - origin
+            start, along_x, along_y = body_frame(offset, body.rotation, body.size, body.shape)
+            if k == row or abs(offset.z) >= body.radius:
+                start[3] = 0.0
+            agent.frames[k, 0] = start
+            agent.frames[k, 1] = along_x
+            agent.frames[k, 2] = along_y
     for ray in wl.share(RAYS):
         x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
         inverse_x, inverse_y = reciprocal(x), reciprocal(y)
         nearest = MISS
-        for k in range(walls):
+        for k in range(wl.clamp(walls, 0, MAX_WALLS)):
             wall = level.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
             entry, leave = rectangle_interval(inverse_x, inverse_y, wall)
             nearest = min(nearest, entry if entry <= leave else MISS)
-        for k in range(world.first_agent + world.num_agents):
-            body = world.at(Solid, k)
-            offset = body.position - origin
-            if k == row or abs(offset.z) >= body.radius:
-                continue
-            start, along_x, along_y = body_frame(offset, body.rotation, body.size, body.shape)
-            way = along_x * x + along_y * y
-            if body.shape == physics.WEDGE:
-                nearest = min(nearest, ray_wedge(start, way, body.size))
-            else:
-                nearest = min(nearest, ray_box(start, way, body.size))
+        for k in range(wl.clamp(bodies, 0, MAX_MOVING)):
+            start, along_x, along_y = agent.frames[k, 0], agent.frames[k, 1], agent.frames[k, 2]
+            way = first_three(along_x) * x + first_three(along_y) * y
+            size = wl.vec3(abs(start[3]), along_x[3], along_y[3])
+            if start[3] > 0.0:
+                nearest = min(nearest, ray_box(first_three(start), way, size))
+            elif start[3] < 0.0:
+                nearest = min(nearest, ray_wedge(first_three(start), way, size))
         agent.lidar[ray] = nearest if nearest <= world.lidar_range else 0.0
 
 
 @wl.system(threads=32)
 def scan_by_body(agent: Agent, world: Arena):
-    """The lidar, with all rays past one body after the other: a CPU computes the frame of a body once for all rays,
-    and these as a vector.
-    """
+    """The lidar, with all rays past one body after the other: a CPU computes these as a vector."""
     row = world.first_agent + agent.number
     own = world.at(Solid, row)
     origin = own.position
@@ -192,18 +228,22 @@ def scan_by_body(agent: Agent, world: Arena):
     for k in range(world.first_agent + world.num_agents):
         body = world.at(Solid, k)
         offset = body.position - origin
+        start, along_x, along_y = body_frame(offset, body.rotation, body.size, body.shape)
         if k == row or abs(offset.z) >= body.radius:
-            continue
-        size = body.size
-        start, along_x, along_y = body_frame(offset, body.rotation, size, body.shape)
-        if body.shape == physics.WEDGE:
+            start[3] = 0.0
+        agent.frames[k, 0] = start
+        agent.frames[k, 1] = along_x
+        agent.frames[k, 2] = along_y
+        begin, of_x, of_y = first_three(start), first_three(along_x), first_three(along_y)
+        size = wl.vec3(abs(start[3]), along_x[3], along_y[3])
+        if start[3] > 0.0:
             for ray in wl.share(RAYS):
                 x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
-                agent.lidar[ray] = min(agent.lidar[ray], ray_wedge(start, along_x * x + along_y * y, size))
-        else:
+                agent.lidar[ray] = min(agent.lidar[ray], ray_box(begin, of_x * x + of_y * y, size))
+        elif start[3] < 0.0:
             for ray in wl.share(RAYS):
                 x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
-                agent.lidar[ray] = min(agent.lidar[ray], ray_box(start, along_x * x + along_y * y, size))
+                agent.lidar[ray] = min(agent.lidar[ray], ray_wedge(begin, of_x * x + of_y * y, size))
     for ray in wl.share(RAYS):
         if agent.lidar[ray] > world.lidar_range:
             agent.lidar[ray] = 0.0
