@@ -66,6 +66,7 @@ def test_kernels_on_a_gpu() -> None:
     assert [spec.row_list for spec in pours] == [0, 1, 2] * 2 and len({spec.name for spec in pours}) == 1
     assert [found[name,].row_list for name in ("grow(Seed)", "wither(Seed)", "water(Pot)")] == [0, 1, 0]
     assert found["grow(Seed)",].active_threads(10) == 640 and found["grow(Seed)",].active_threads(2**20) == 2**17
+    assert pours[0].active_threads(2**20) == 2**16, "of a system that changes other entities"
     assert found[("tend",)].rows == found[("tend",)].threads == 8
     assert "whose 'kind' is 2 have a kernel of their own" in found[("wither(Seed)",)].reason
 

@@ -55,6 +55,7 @@ class Body(wl.Entity):
     mover: int  # derived; 1 if it was awake before contacts were found, else 0
     touching: bool  # derived; whether it had a contact in the last step
     colours: int  # derived; bits, the colours of its contacts
+    batch: int  # derived; 1 if kernels over bodies move it in this step, else 0
     free_velocity: wl.vec3  # derived; m/s, at the end of this step without contacts
     free_momentum: wl.vec3  # derived; kg m²/s, angular, at the end of this step without contacts
     energy: wl.float64  # derived; J, kinetic, before this step
@@ -135,7 +136,7 @@ class ContactState(wl.Components):
 
     between: wl.vec3  # derived; m, from the centre of A to that of B at the end of the last step
     solved: bool  # derived; whether one of the bodies is awake
-    batch: int  # derived; its colour where a kernel solves all contacts of this colour, else -1
+    batch: int  # derived; the kernel that solves it, see physics.solving.colouring; -1 for none
     colour: int  # derived; contacts of one colour have no dynamic body in common, -1 if not solved
     order: int  # derived; k rows after the first to be solved: the row of the k-th contact to be solved
     colour_end: int  # derived; c rows after it: the number of contacts to be solved up to colour c

@@ -3,7 +3,7 @@
 All worlds go through a stage together: contacts of the first colour in any world, then those of the second, and so on.
 Each contact has a thread, and contacts of a colour have no dynamic body in common, so the order of operations on a
 body, and with it every bit, is that of the solver over worlds (:mod:`worldloom.physics.substeps`). Contacts of later
-colours than the first COLOURS follow in a thread per world: few worlds have them.
+colours than the first COLOURS follow in one thread: few worlds have them.
 
 The number of kernels is fixed. Worlds with other settings, and worlds without gravity, which check the work of their
 contacts, are left to the solver over worlds.
@@ -14,7 +14,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.solving.body_motion import body_functions
-from worldloom.physics.solving.colouring import COLOURS, SUBSTEPS
+from worldloom.physics.solving.colouring import COLOURS, LATER, SUBSTEPS
 from worldloom.physics.solving.contact_systems import contact_functions
 from worldloom.physics.solving.solver import (
     RESTITUTION,
@@ -97,29 +97,33 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
             pass_contact(world, contact, a, b)
 
-        @wl.system(separate=True)
-        def solve_rest(world: World):
-            if world.by_colour and world.contact_colours > COLOURS:
-                first = world.first_solved
-                end = world.at(Contact, first + world.contact_colours - 1).colour_end
-                for k in range(world.at(Contact, first + COLOURS - 1).colour_end, end):
-                    contact = world.at(Contact, world.at(Contact, first + k).order)
-                    a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
-                    pass_contact(world, contact, a, b)
+        @wl.system(where=("batch", LATER), disjoint=True)
+        def solve_later(first: Contact, world: World):
+            start = world.first_solved
+            end = world.at(Contact, start + world.contact_colours - 1).colour_end
+            for k in range(world.at(Contact, start + COLOURS - 1).colour_end, end):
+                contact = world.at(Contact, world.at(Contact, start + k).order)
+                a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
+                pass_contact(world, contact, a, b)
 
-        return [solve_joints, solve_colours, solve_rest]
+        return [solve_joints, solve_colours, solve_later]
 
     @wl.system(separate=True)
     def push_bodies(body: Body, world: World):
+        """The first push of a step; those asleep stop."""
         if world.by_colour:
             h = world.dt / float(SUBSTEPS)
             push_body(world, body, h)
 
-    @wl.system(separate=True)
+    @wl.system(where=("batch", 1))
+    def push_movers(body: Body, world: World):
+        h = world.dt / float(SUBSTEPS)
+        push_body(world, body, h)
+
+    @wl.system(where=("batch", 1))
     def move_bodies(body: Body, world: World):
-        if world.by_colour:
-            h = world.dt / float(SUBSTEPS)
-            move_body(world, body, h)
+        h = world.dt / float(SUBSTEPS)
+        move_body(world, body, h)
 
     @wl.system
     def release_bodies(body: Body, world: World):
@@ -134,5 +138,5 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         )
     )  # fmt: skip
     rest = [*biased, move_bodies, *relaxed]
-    later = [push_bodies, *warm, *rest] * (SUBSTEPS - 1)
+    later = [push_movers, *warm, *rest] * (SUBSTEPS - 1)
     return [push_bodies, *begun, *rest, *later, *bounced, release_bodies]

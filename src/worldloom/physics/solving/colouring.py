@@ -11,7 +11,8 @@ import worldloom as wl
 from worldloom.physics.bodies import STATIC
 
 MAX_SHARED_COLOURS = 30
-COLOURS = 5  # with a kernel for each of their passes, where worlds are solved by colour
+COLOURS = 4  # with a kernel for each of their passes, where worlds are solved by colour
+LATER = COLOURS  # batch of the contact whose thread solves all contacts of later colours
 SUBSTEPS = 4  # of these worlds, with SWEEPS in each half
 SWEEPS = 1
 
@@ -32,19 +33,21 @@ def colour_function(World: type, Body: type, Contact: type, by_colour: bool) -> 
     of the row k after it, those of colour c end before ``colour_end`` of the row c after it, and
     ``world.contact_colours`` is the number of colours; bodies from ``world.moving_end`` on are static.
 
-    With ``by_colour``, kernels over contacts of one colour follow: ``world.by_colour`` says whether they solve a world,
-    and ``contact.batch`` is the colour of contacts with a kernel, -1 of others.
+    With ``by_colour``, kernels over contacts of one colour follow: ``world.by_colour`` says whether they solve a world.
+    ``contact.batch`` is the colour of contacts with a kernel, LATER of the first contact of all later colours, whose
+    thread solves them, and -1 of others. ``body.batch`` is 1 for bodies that these kernels move.
     """
 
     @wl.function
     def colour_contacts(world: World):
+        weightless = wl.length_sq(world.gravity) == 0.0
+        world.by_colour = by_colour and world.substeps == SUBSTEPS and world.sweeps == SWEEPS and not weightless
         world.moving_end = 0
         for body in world.all(Body):
             body.colours = 0
+            body.batch = int(world.by_colour and body.awake)
             if body.motion != STATIC:
                 world.moving_end = body.id + 1
-        weightless = wl.length_sq(world.gravity) == 0.0
-        world.by_colour = by_colour and world.substeps == SUBSTEPS and world.sweeps == SWEEPS and not weightless
         shared = 0
         total = 0
         first = -1
@@ -83,5 +86,8 @@ def colour_function(World: type, Body: type, Contact: type, by_colour: bool) -> 
                 world.at(Contact, world.first_solved + shared).colour_end = total
                 shared += 1
         world.contact_colours = shared
+        if world.by_colour and shared > COLOURS:
+            later = world.at(Contact, world.first_solved + COLOURS - 1).colour_end
+            world.at(Contact, world.at(Contact, world.first_solved + later).order).batch = LATER
 
     return colour_contacts
