@@ -62,9 +62,9 @@ def body_kind(number: int, elongated: int, boxes: int, first_agent: int) -> int:
 def is_blocked(world: Arena, level: Level, rectangle: wl.vec4, obstacles: int):
     """Whether a rectangle overlaps one of the first obstacles."""
     blocked = False
-    for k in range(MAX_OBSTACLES):
+    for k in range(wl.clamp(obstacles, 0, MAX_OBSTACLES)):
         overlaps = overlap(rectangle, level.obstacles[k])  # loaded in any case, so that loads do not wait for tests
-        blocked |= overlaps and k < obstacles
+        blocked |= overlaps
     return blocked
 
 

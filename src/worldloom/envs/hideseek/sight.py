@@ -80,9 +80,11 @@ def is_hidden(world: Arena, origin: wl.vec3, way: wl.vec3, distance: float, own:
     inverse = reciprocals(way)
     level = world.at(Level, 0)
     for i in range((world.num_walls - part + of - 1) // of):
-        if ray_wall(origin, inverse, level.obstacles[part + i * of]) < distance:
+        wall = level.obstacles[wl.clamp(part + i * of, 0, MAX_WALLS - 1)]
+        if ray_wall(origin, inverse, wall) < distance:
             hidden = True
-            break
+            if of == 1:  # threads of a GPU wait for each other
+                break
     if not hidden:
         length_sq = wl.length_sq(way)
         for i in range((world.first_agent + world.num_agents - part + of - 1) // of):
