@@ -102,7 +102,6 @@ class Pair(wl.Event):
     a: int
     b: int
     kind: int  # its class, see physics.pair_classes
-    margin: float  # m, below which points are in contact
 
     normal: wl.vec3  # derived; its manifold, see physics.geometry.manifolds
     points: Points  # derived; m, relative to the centre of A, world axes

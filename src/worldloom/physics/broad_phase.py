@@ -43,26 +43,9 @@ def boxes_overlap(a_lower: wl.vec3, a_upper: wl.vec3, b_lower: wl.vec3, b_upper:
     )
 
 
-def margin_function(World: type, Body: type) -> Any:
-    """The function that computes the margin of a pair of bodies."""
-
-    @wl.function
-    def touching_margin(world: World, a: Body, b: Body):
-        """The distance in m below which points of two bodies are in contact: how far they may come closer in a step."""
-        a_spin = a.spin + a.world_inverse_inertia * a.torque * world.dt
-        b_spin = b.spin + b.world_inverse_inertia * b.torque * world.dt
-        turning = wl.length(a_spin) * a.radius + wl.length(b_spin) * b.radius
-        velocity = b.velocity + b.force * (b.inverse_mass * world.dt) - a.velocity
-        velocity -= a.force * (a.inverse_mass * world.dt)
-        return world.margin + world.dt * (wl.length(velocity) + turning)
-
-    return touching_margin
-
-
 def broad_phase_systems(World: type, Body: type, shapes: Iterable[int]) -> list[Any]:
     """Systems over bodies, in order; ``shapes`` are those that bodies may have."""
     known = sum(1 << shape for shape in set(shapes))
-    touching_margin = margin_function(World, Body)
 
     @wl.system
     def prepare(body: Body, world: World):
@@ -134,11 +117,8 @@ def broad_phase_systems(World: type, Body: type, shapes: Iterable[int]) -> list[
                 first = other.mover == 0 or body.id < other.id
                 meets = (body.collision_group & other.collision_mask) != 0
                 if dynamic and first and meets and (other.collision_group & body.collision_mask) != 0:
-                    margin = touching_margin(world, body, other)
                     kind = pair_class(min(body.shape, other.shape), max(body.shape, other.shape))
-                    if body.shape < other.shape or (body.shape == other.shape and body.id < other.id):
-                        world.spawn(Pair, a=body.id, b=other.id, kind=kind, margin=margin)
-                    else:
-                        world.spawn(Pair, a=other.id, b=body.id, kind=kind, margin=margin)
+                    lower = body.shape < other.shape or (body.shape == other.shape and body.id < other.id)
+                    world.spawn(Pair, a=body.id if lower else other.id, b=other.id if lower else body.id, kind=kind)
 
     return [prepare, broad_phase]

@@ -20,12 +20,30 @@ SYSTEM_NAMES = {
 """Names of the systems, by class; profiles show them."""
 
 
+def margin_function(World: type, Body: type) -> Any:
+    """The function that computes the margin of a pair of bodies."""
+
+    @wl.function
+    def touching_margin(world: World, a: Body, b: Body):
+        """The distance in m below which points of two bodies are in contact: how far they may come closer in a step."""
+        a_spin = a.spin + a.world_inverse_inertia * a.torque * world.dt
+        b_spin = b.spin + b.world_inverse_inertia * b.torque * world.dt
+        turning = wl.length(a_spin) * a.radius + wl.length(b_spin) * b.radius
+        velocity = b.velocity + b.force * (b.inverse_mass * world.dt) - a.velocity
+        velocity -= a.force * (a.inverse_mass * world.dt)
+        return world.margin + world.dt * (wl.length(velocity) + turning)
+
+    return touching_margin
+
+
 def manifold_system(World: type, Body: type, kind: int, touching_points: Any) -> Any:
     """The system over the pairs of a class; ``touching_points`` is the function of the class."""
+    touching_margin = margin_function(World, Body)
 
     def find_manifold(pair: Pair, world: World):
         a, b = world.at(Body, pair.a), world.at(Body, pair.b)
-        pair.normal, pair.points, pair.separations, pair.num_points = touching_points(world, a, b, pair.margin)
+        margin = touching_margin(world, a, b)
+        pair.normal, pair.points, pair.separations, pair.num_points = touching_points(world, a, b, margin)
         pair.touches = min(pair.num_points, 1)
 
     find_manifold.__name__ = SYSTEM_NAMES[kind]

@@ -5,9 +5,9 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
-from worldloom.physics.broad_phase import margin_function
 from worldloom.physics.many_bodies.components import MAX_LINKS, FoundPair
 from worldloom.physics.many_bodies.pairs import finder_row
+from worldloom.physics.narrow_phase import margin_function
 from worldloom.physics.pair_manifolds import manifold_function
 from worldloom.physics.touching import contact_function
 
