@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -87,6 +88,25 @@ def test_the_world_names_an_option_for_its_number_of_worlds() -> None:
         "Plain-test", Purse, {Coin: 7}, reset=(mint,), step=(wl.Alternatives("count", COUNTED.options), change)
     )
     assert wl.Simulation(plain, 500, "python", seed=1).definition.options == {"count": "purse"}
+
+
+def test_replays_and_copies_use_the_options_of_their_simulation(tmp_path) -> None:
+    """A replay runs one world, with what was chosen for the batch."""
+    many = wl.Simulation(PURSE, 100, "cpu", seed=1)
+    with many.record(worlds=[3]) as recorder:
+        many.step()
+        many.step()
+    recorder.log.save(tmp_path / "log")
+    log = wl.ReplayLog.load(tmp_path / "log", PURSE)
+    assert (log.batch, log.definition.options) == (100, {"count": "coins"})
+    with log.replay(3, 0, "cpu") as replay:
+        assert (replay.simulation.kernels_for, replay.simulation.definition.options) == (100, {"count": "coins"})
+        assert np.array_equal(replay.run()[Coin].value.numpy()[0], many[Coin].value.numpy()[3])
+    many.use_options({"count": "purse"})
+    assert copy.deepcopy(many).definition.options == {"count": "purse"}
+    assert wl.Simulation(PURSE, 1, "python", seed=1, kernels_for=500).definition.options == {"count": "coins"}
+    with pytest.raises(wl.InputError, match="kernels_for"):
+        wl.Simulation(PURSE, 1, "python", kernels_for=0)
 
 
 def test_states_of_one_option_continue_with_another() -> None:

@@ -17,7 +17,6 @@ from worldloom.core.base.console import compile_notice
 from worldloom.core.base.errors import InputError
 from worldloom.core.codegen.shared_programs import shared_program, shared_schedule
 from worldloom.core.interpreter.interpreter import Interpreter
-from worldloom.core.kernels.random import fold_seed
 from worldloom.core.measure.profiling_mixin import ProfilingMixin
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.entity import Entity, World
@@ -32,6 +31,7 @@ from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.config_mixin import ConfigMixin
 from worldloom.core.runtime.executor import Executor, OutputCopy
 from worldloom.core.runtime.options import choose_options
+from worldloom.core.runtime.seeds import folded_seeds
 from worldloom.core.runtime.table import Table
 from worldloom.core.schedule.entries import Autoreset, HostNode
 from worldloom.core.state.copy_mixin import CopyMixin, Origin
@@ -68,6 +68,8 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         world_offset: The id of the first world.
         alternatives: The options of the world's :class:`~worldloom.Alternatives`, by name, instead of those that
             :meth:`tune` has measured, or that the world names for the device.
+        kernels_for: Number of worlds that alternatives and kernels are chosen for, instead of ``num_worlds``: a world
+            alone then has the bits that it has in such a batch.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         tuned: bool = True,
         world_offset: int = 0,
         alternatives: Mapping[str, str] | None = None,
+        kernels_for: int | None = None,
     ) -> None:
         self._closed = self._resetting = False
         self.checks = checks
@@ -109,15 +112,17 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
                 "tuned": tuned,
                 "world_offset": world_offset,
                 "alternatives": alternatives,
+                "kernels_for": kernels_for,
             },
         )
-        _check_arguments(num_worlds, autoreset, threads, world_offset, {"config": config, "external": external})
+        mappings = {"config": config, "external": external}
+        _check_arguments(num_worlds, autoreset, threads, world_offset, kernels_for, mappings)
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
-        self.exact = exact
+        self.exact, self.kernels_for = exact, kernels_for or num_worlds
         self.device, self.interpreted = devices.resolve(device)
         if self.device.is_cuda:
             self.definition = self.definition.for_cuda()
-        self.definition = choose_options(self.definition, self.device, num_worlds, alternatives, tuned)
+        self.definition = choose_options(self.definition, self.device, self.kernels_for, alternatives, tuned)
         with shards.WARP_LOCK:
             self._allocate(external or {}, share, threads)
             for name, value in (config or {}).items():
@@ -166,7 +171,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
                 fuse,
                 self.device.is_cuda,
                 self.exact,
-                self.num_worlds,
+                self.kernels_for,
             )
             self.executor = Executor(self, self.program, tuned)
             self._run_step = nvtx_ranges.with_nvtx_range("worldloom step", self.executor.step)
@@ -183,7 +188,8 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         """Go on with other options of the world's alternatives, from the same state."""
         self._check_open()
         arguments = self._origin.arguments
-        self.definition = choose_options(self.definition, self.device, self.num_worlds, options, False)
+        self.definition = choose_options(self.definition, self.device, self.kernels_for, options, False)
+        arguments["alternatives"] = dict(self.definition.options)  # of copies
         wp.synchronize_device(self.device)  # the last step may still use the memory of the executor
         with shards.WARP_LOCK:
             self.schedule = shared_schedule(self.definition, self.autoreset, self.checks)
@@ -285,7 +291,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
             expected = f"a reset mask holds one truth value per world, shape ({self.num_worlds},)"
             raise InputError(f"{expected}, not {selected.dtype.name} of shape {selected.shape}")
         if seeds is not None:
-            for name, values in (("seed", _folded_seeds(seeds, self.num_worlds)), ("episode", np.int32(-1))):
+            for name, values in (("seed", folded_seeds(seeds, self.num_worlds)), ("episode", np.int32(-1))):
                 column = world[name]
                 column.assign(np.where(selected, values, column.numpy()).astype(column.dtype))
         world["reset_mask"].assign(selected)
@@ -372,27 +378,22 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
 
 
 def _check_arguments(
-    num_worlds: Any, autoreset: Any, threads: Any, world_offset: Any, mappings: Mapping[str, Any]
+    num_worlds: Any,
+    autoreset: Any,
+    threads: Any,
+    world_offset: Any,
+    kernels_for: Any,
+    mappings: Mapping[str, Any],
 ) -> None:
     checked_int("num_worlds", num_worlds, 1)
     checked_int("threads", 1 if threads is None else threads, 1)
     checked_int("world_offset", world_offset, 0, 2**31 - int(num_worlds))
+    checked_int("kernels_for", 1 if kernels_for is None else kernels_for, 1)
     for name, value in mappings.items():
         if value is not None and not isinstance(value, Mapping):
             raise InputError(f"{name} is a mapping from names to values, not {value!r}")
     if autoreset not in _AUTORESETS:
         raise InputError(f"autoreset must be one of {', '.join(_AUTORESETS)}, not {autoreset!r}")
-
-
-def _folded_seeds(seeds: Any, num_worlds: int) -> Any:
-    """Seeds as the 32 bits that worlds hold: one, or one per world."""
-    array = to_numpy(seeds, "the seeds")
-    if array.dtype.kind not in "iu" or array.shape not in ((), (num_worlds,)):
-        expected = f"seeds are one whole number, or one per world, shape ({num_worlds},)"
-        raise InputError(f"{expected}, not {array.dtype.name} of shape {array.shape}")
-    if array.size and int(array.min()) < 0:
-        raise InputError(f"seeds are 0 or more, not {int(array.min())}")
-    return fold_seed(array.astype(np.uint64))
 
 
 Replay.simulation_class = Simulation

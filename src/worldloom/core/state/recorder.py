@@ -76,6 +76,7 @@ class ReplayRecorder:
             kind,
             self._ids,
             [],
+            simulation.kernels_for,
         )
         self._run_step, self._run_reset = simulation._run_step, simulation._run_reset
         simulation._run_step, simulation._run_reset = self._step, self._reset

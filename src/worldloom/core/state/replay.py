@@ -44,6 +44,7 @@ class Replay:
             checks=log.checks,
             exact=log.exact,
             world_offset=log.world_offset + episode.world,
+            kernels_for=log.batch,
         )
         self._digest = (
             WorldDigest(self.simulation, slice(None)) if verify and _same_bits(log, self.simulation) else None

@@ -43,7 +43,7 @@ def parse(contents: Contents, world: str | Definition | None, where: str) -> Rep
         or len(facts["world"]) > MAX_ID_LENGTH
     ):
         raise _incomplete(where)
-    definition = _definition(facts, world, where)
+    definition = _with_options(_definition(facts, world, where), facts.get("options", {}), where)
     worlds = _worlds(contents.tensors, facts, where)
     shared = facts.get("shared")
     if not isinstance(shared, list):
@@ -61,6 +61,7 @@ def parse(contents: Contents, world: str | Definition | None, where: str) -> Rep
         facts["device"],
         worlds,
         chunks,
+        _batch(facts.get("batch", len(worlds)), where),
     )
 
 
@@ -91,6 +92,24 @@ def _with_counts(definition: Definition, counts: Any, where: str) -> Definition:
         raise
     except WorldloomError as error:  # invalid counts
         raise InputError(f"{where} holds numbers of entities that there cannot be: {error}") from None
+
+
+def _with_options(definition: Definition, options: Any, where: str) -> Definition:
+    """The world with the options of its alternatives that a log was recorded with; older files have none."""
+    known = definition.alternatives
+    if not isinstance(options, dict):
+        raise _incomplete(where)
+    for name, option in options.items():
+        if name not in known or option not in known[name].options:
+            raise InputError(f"{where} has options that '{definition.id}' lacks: replay it with the world of its time")
+    return definition.with_options(options) if options.keys() == known.keys() else definition
+
+
+def _batch(number: Any, where: str) -> int:
+    """The number of worlds in the batch of a log."""
+    if not is_int_in_range(number, 1, 2**31 - 1):
+        raise _incomplete(where)
+    return int(number)
 
 
 def _count(count: Any, where: str) -> int | UpTo:

@@ -109,11 +109,12 @@ class ReplayLog:
     """Recorded steps of a batch of worlds. Any episode of any world can be replayed alone.
 
     Attributes:
-        definition: The world.
+        definition: The world, with the options of its alternatives.
         autoreset, checks, exact, world_offset: Those of the simulation.
         device: The simulation's device: ``python``, ``cpu`` or ``cuda``.
         worlds: The indices of the recorded worlds, shape (W,).
         chunks: The steps.
+        batch: The number of worlds that the simulation's kernels were chosen for.
     """
 
     definition: Definition
@@ -124,6 +125,7 @@ class ReplayLog:
     device: str
     worlds: np.ndarray[Any, Any]
     chunks: Sequence[Chunk]
+    batch: int
 
     def with_chunks(self, chunks: Sequence[Chunk]) -> ReplayLog:
         return replace(self, chunks=list(chunks))
@@ -198,6 +200,8 @@ class ReplayLog:
             "exact": self.exact,
             "world_offset": self.world_offset,
             "device": self.device,
+            "batch": self.batch,
+            "options": dict(definition.options),
             "shared": [sorted(chunk.state.shared) for chunk in self.chunks],
         }
         tensor_file.write(path, KIND, VERSION, tensors, facts)
