@@ -106,7 +106,8 @@ class CompactionWriter(ColumnParameters):
         return self._put(DESPAWNED, "base", "False")
 
     def _compact_rows_cuda(self) -> list[str]:
-        # All threads read before any of them writes: the new row of one is the old row of another.
+        # Where one of them moves, all threads read before any of them writes: the new row of one is the old row of
+        # another. Often none does, since those that stay come first.
         reads = {n: f"held_{n} = {self._get(n, 'base + wp.min(slot, count - 1)')}" for n, _ in self._moving()}
         writes = {n: self._put(n, "base + place", f"held_{n}") for n, _ in self._moving()}
         plain = [n for n, field in self._moving() if not field.shape]
@@ -114,7 +115,6 @@ class CompactionWriter(ColumnParameters):
             f"    for turn in range((count + {WARP_SIZE - 1}) / {WARP_SIZE}):",
             f"        slot = turn * {WARP_SIZE} + lane",
             "        there = slot < count",
-            *[f"        {reads[n]}" for n in plain],
             "        stays = wp.bool(False)",
             "        if there:",
             f"            stays = not {self._get(DESPAWNED, 'base + slot')}",
@@ -123,13 +123,14 @@ class CompactionWriter(ColumnParameters):
             f"        if there and not stays: {self._put(DESPAWNED, 'base + slot', 'False')}",
             "        moves = stays and place != slot",
         ]
-        moved = ["sync_warp()", "if moves:", *[f"    {writes[n]}" for n in plain]]
+        moved = [*[reads[n] for n in plain], "sync_warp()", "if moves:", *[f"    {writes[n]}" for n in plain]]
         for name, field in self._moving():
             if field.shape:
                 moved += element_loops(field.shape, [reads[name], "sync_warp()", f"if moves: {writes[name]}"])
         return [
             *lines,
-            *[f"        {line}" for line in moved],
+            "        if warp_votes(moves) != wp.uint32(0):",
+            *[f"            {line}" for line in moved],
             "        kept += vote_count(votes)",
             "        sync_warp()",
             f"    if lane == 0: {self._forget_first()}",
