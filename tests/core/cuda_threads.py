@@ -10,6 +10,7 @@ import ast
 import collections
 import functools
 import math
+import operator as operators
 import random
 import threading
 import time
@@ -33,6 +34,18 @@ from worldloom.core.runtime import scratch
 
 BLOCK = 64
 """Threads per block of joined kernels."""
+
+
+_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operators.add,
+    "sub": operators.sub,
+    "min": min,
+    "max": max,
+    "or": operators.or_,
+    "and": operators.and_,
+    "xor": operators.xor,
+}
+"""The operators of reductions and of atomic functions."""
 
 
 class Memory:
@@ -178,7 +191,8 @@ class Machine:
         first = self.here.lane // WARP_SIZE * WARP_SIZE
         self.here.held[self.here.lane] = value
         self._wait_in_warp()
-        found = {"add": sum, "min": min, "max": max}[operator](self.here.held[first : first + WARP_SIZE])
+        held = self.here.held[first : first + WARP_SIZE]
+        found = functools.reduce(_COMBINE[operator], held)
         self._wait_in_warp()
         return type(value)(found)
 
@@ -265,6 +279,10 @@ class _Warp:
         self.machine = machine
 
     def __getattr__(self, name: str) -> Any:
+        operator = name.removeprefix("atomic_")
+        if operator != name:
+            combine = _COMBINE[operator]
+            return lambda memory, *place: self._atomic(memory, place[:-1], lambda now: combine(now, place[-1]))
         return getattr(python_math, name)
 
     def func(self, function: Any) -> Any:
@@ -304,18 +322,6 @@ class _Warp:
             before = memory.values[place]
             memory.values[place] = change(before)
         return before
-
-    def atomic_add(self, memory: Memory, *place: Any) -> Any:
-        return self._atomic(memory, place[:-1], lambda now: now + place[-1])
-
-    def atomic_sub(self, memory: Memory, *place: Any) -> Any:
-        return self._atomic(memory, place[:-1], lambda now: now - place[-1])
-
-    def atomic_min(self, memory: Memory, *place: Any) -> Any:
-        return self._atomic(memory, place[:-1], lambda now: min(now, place[-1]))
-
-    def atomic_max(self, memory: Memory, *place: Any) -> Any:
-        return self._atomic(memory, place[:-1], lambda now: max(now, place[-1]))
 
 
 def _get(column: Memory, row: Any, size: Any = 1, place: Any = 0) -> Any:

@@ -130,6 +130,40 @@ def test_sums_that_are_added_to_and_taken_from(threads: int) -> None:
     assert (cpu[Robot].hits.numpy() == expected).all() and (machine_side[Robot].hits.numpy() == expected).all()
 
 
+class Panel(wl.Entity):
+    lit: int
+    dark: int
+    flipped: wl.int64
+
+
+class Hall(wl.World):
+    pass
+
+
+@pytest.mark.parametrize("threads", sample([64, 32], 1))
+def test_bits_are_combined(threads: int) -> None:
+    @wl.system(threads=threads)
+    def switch(panel: Panel, world: Hall):
+        panel.dark = -1 - panel.id
+        for lamp in wl.share(40):
+            if lamp % 7 == panel.id:
+                panel.lit |= 1 << (lamp % 31)
+                panel.dark &= ~(1 << (lamp % 31))
+            panel.flipped ^= 3 << (lamp % 61)
+
+    made = wl.Definition("Switch-test", Hall, {Panel: 2}, step=(switch,))
+    cpu, machine_side = (wl.Simulation(made, 2, "cpu", seed=0) for _ in range(2))
+    machine = Machine(machine_side)
+    for step in range(2):
+        cpu.step()
+        machine.step()
+        assert first_difference(cpu, machine_side, step) is None
+    lit = [sum({1 << (lamp % 31) for lamp in range(40) if lamp % 7 == panel}) for panel in range(2)]
+    assert cpu[Panel].lit.numpy().tolist() == [lit] * 2
+    assert cpu[Panel].dark.numpy().tolist() == [[(-1 - panel) & ~bits for panel, bits in enumerate(lit)]] * 2
+    assert "atomic" not in machine.program.text or threads > 32
+
+
 def test_share_is_a_range_outside_of_systems() -> None:
     assert list(wl.share(3)) == [0, 1, 2]
 

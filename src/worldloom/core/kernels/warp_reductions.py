@@ -36,7 +36,13 @@ _COMBINE = {
     "add": "value += other;",
     "min": "value = (value != value || other < value) ? other : value;",  # NaN is replaced by any other number
     "max": "value = (value != value || value < other) ? other : value;",
+    "or": "value |= other;",
+    "and": "value &= other;",
+    "xor": "value ^= other;",
 }
+
+REDUCED_BY_ONE_INSTRUCTION = (wp.int32, wp.uint32)
+"""Types that GPUs of compute capability 8.0 and later reduce over a warp with one instruction."""
 
 
 ATOMIC_EXTREME_TYPES = (wp.int32, wp.uint32, wp.int64)
@@ -49,12 +55,20 @@ def warp_reduce_name(operator: str, dtype: Any) -> str:
 
 
 def warp_reduce_text(operator: str, dtype: Any) -> str:
-    """The definition of that function: every thread gets the sum, the minimum or the maximum of all threads."""
-    snippet = f"{_shuffle_reduce(operator, dtype)} return __shfl_sync(0xffffffffu, value, 0);"
-    code = f"wp.{dtype.__name__}"
-    return (
-        f'@wp.func_native(snippet="{snippet}")\ndef {warp_reduce_name(operator, dtype)}(value: {code}) -> {code}: ...\n'
-    )
+    """The definition of that function: every thread gets the sum, the extreme or the combined bits of all threads."""
+    snippet = f"{_shuffle_reduce(operator, dtype)}\nreturn __shfl_sync(0xffffffffu, value, 0);"
+    if dtype in REDUCED_BY_ONE_INSTRUCTION:
+        at_once = f"return {_at_once(operator, dtype)};"
+        snippet = f"\n#if __CUDA_ARCH__ >= 800\n{at_once}\n#else\n{snippet}\n#endif\n"
+    code, name = f"wp.{dtype.__name__}", warp_reduce_name(operator, dtype)
+    return f'@wp.func_native(snippet="""{snippet}""")\ndef {name}(value: {code}) -> {code}: ...\n'
+
+
+def _at_once(operator: str, dtype: Any) -> str:
+    """The reduction of ``value`` by one instruction, which takes bits as unsigned numbers."""
+    if operator in ("min", "max"):
+        return f"__reduce_{operator}_sync(0xffffffffu, value)"
+    return f"wp::{dtype.__name__}(__reduce_{operator}_sync(0xffffffffu, wp::uint32(value)))"
 
 
 def atomic_extreme_name(operator: str, dtype: Any) -> str:

@@ -33,7 +33,7 @@ class KernelReductions(KernelColumns):
             now = self.read(row, field) if indices is None else self.element(row, field, indices)
             value = self.combine(operator, now, value, field)
             return self.write(row, field, value) if indices is None else self.set_element(row, field, indices, value)
-        if self._in_registers(row) and indices is None and operator in ("add", "sub", "min", "max"):
+        if self._in_registers(row) and indices is None and field.dtype is not wp.bool:
             self._reductions[self._column(row, field)] = "add" if operator == "sub" else operator  # a negative sum
             partial = _reduction_variable(self._column(row, field))
             return [nodes.assign(partial, self.combine(operator, nodes.name(partial), value, field))]
@@ -111,7 +111,8 @@ class KernelReductions(KernelColumns):
             column = self._memory_column(row, component, write=True)
             code += self._on_first_lane([accessors.put(column, component, self._row(row), now)])
         if reduction.operator:
-            first = now if reduction.operator in ("min", "max") else self.literal(0, component.dtype)
+            starts_from_now = reduction.operator in ("min", "max", "and")
+            first = now if starts_from_now else self.literal(0, component.dtype)
             code.append(nodes.assign(reduction.variable, self.as_variable(first, component.dtype)))
         return code
 
@@ -151,7 +152,7 @@ class KernelReductions(KernelColumns):
         if reduction.in_memory:
             column = self._memory_column(row, component, write=False)
             return self.write(row, component, accessors.get(column, component, self._row(row)))
-        if reduction.operator in ("min", "max"):
+        if reduction.operator in ("min", "max", "and"):
             return self.write(row, component, total)
         return self.write(row, component, self.combine(reduction.operator, self.read(row, component), total, component))
 
@@ -161,7 +162,7 @@ class _Reduction:
     """A component of the own row that the threads of a shared loop accumulate into.
 
     Attributes:
-        operator: The operator of the reduction; empty for bits, which accumulate in memory.
+        operator: The operator of the reduction; empty for truth values, which accumulate in memory.
         in_memory: Whether threads combine their results in memory.
         variable: The variable with a thread's partial result.
     """
