@@ -200,7 +200,7 @@ def test_views_are_those_of_a_float64_oracle(sim: wl.Simulation) -> None:
 
 @pytest.mark.parametrize(
     ("name", "ways", "component"),
-    [("lidar", ("bodies", "rays"), "lidar"), ("look", ("targets", "halves"), "visible")],
+    [("lidar", ("bodies", "rays"), "lidar"), ("look", ("targets", "obstacles"), "visible")],
 )
 def test_both_ways_give_the_same_bits(name: str, ways: tuple[str, str], component: str) -> None:
     """In all columns: a simulation on a GPU has the state of one on the CPU."""

@@ -125,10 +125,10 @@ class Agent(wl.Entity):
     place: wl.vec2  # m, after the last step
     ahead: int = -1  # row of the body within reach, -1 for none
     ahead_distance: float  # m
-    hidden: int  # 1 << target for what it does not see, while it looks; by each of two threads per target
-    also_hidden: int
+    in_cone: int  # 1 << other for bodies ahead, and for those of them that are hidden, while the agent looks
+    hidden: int
     visible: wl.Array(float, TARGETS)  # 1 for what it sees: other agents, boxes, ramps
-    frames: wl.Array(wl.vec4, MAX_MOVING, 3)  # of bodies for the lidar, see sight.body_frame
+    frames: wl.Array(wl.vec4, MAX_MOVING, 3)  # of bodies for rays, see sight.body_frame
     choose: wl.Action(wl.MultiDiscrete(11, 11, 11, 2, 2))  # x, y, turn (5 for none), grab, lock
     myself: wl.Observation(SELF_FEATURES)
     others: wl.Observation(OTHERS, AGENT_FEATURES, entities=True, mask="others_visible")

@@ -11,11 +11,18 @@ from worldloom.physics.queries.slabs import MISS, box_interval, reciprocal, rect
 
 
 @wl.function
+def height_interval(height: float, inverse: float):
+    """The interval of a ray from ``height`` between the foot and the top of walls: (entry, leave)."""
+    foot, top = -height * inverse, (WALL_HEIGHT - height) * inverse
+    return min(foot, top), max(foot, top)
+
+
+@wl.function
 def ray_wall(origin: wl.vec3, inverse: wl.vec3, wall: wl.vec4) -> float:
     """Distance to a wall; ``inverse`` holds the reciprocals of its direction."""
     entry, leave = rectangle_interval(inverse.x, inverse.y, wall - wl.vec4(origin.x, origin.y, origin.x, origin.y))
-    foot, top = -origin.z * inverse.z, (WALL_HEIGHT - origin.z) * inverse.z
-    entry, leave = max(entry, min(foot, top)), min(leave, max(foot, top))
+    low, high = height_interval(origin.z, inverse.z)
+    entry, leave = max(entry, low), min(leave, high)
     return entry if entry <= leave else MISS
 
 
@@ -59,10 +66,20 @@ def ray_wedge(start: wl.vec3, way: wl.vec3, size: wl.vec3) -> float:
 
 
 @wl.function
+def ray_start(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int) -> wl.vec3:
+    """The start of rays in the frame of a solid whose centre of mass is at ``offset`` from it, see `ray_shape`."""
+    start = -wl.quat_rotate_inv(rotation, offset)
+    return start - wedge_middle(size) if shape == physics.WEDGE else start
+
+
+@wl.function
+def ray_shape(start: wl.vec3, way: wl.vec3, size: wl.vec3, shape: int) -> float:
+    """Distance to a box or a wedge in its own frame, about the centre of its bounding box."""
+    return ray_wedge(start, way, size) if shape == physics.WEDGE else ray_box(start, way, size)
+
+
+@wl.function
 def ray_solid(offset: wl.vec3, direction: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int) -> float:
     """Distance to a box or a wedge whose centre of mass is at ``offset`` from the origin."""
-    start = -wl.quat_rotate_inv(rotation, offset)
     way = wl.quat_rotate_inv(rotation, direction)
-    if shape == physics.WEDGE:
-        return ray_wedge(start - wedge_middle(size), way, size)
-    return ray_box(start, way, size)
+    return ray_shape(ray_start(offset, rotation, size, shape), way, size, shape)

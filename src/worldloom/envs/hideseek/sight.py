@@ -2,7 +2,6 @@
 
 import worldloom as wl
 from worldloom import physics
-from worldloom.core.frontend.system import System
 from worldloom.envs.hideseek.entities import (
     MAX_BOXES,
     MAX_MOVING,
@@ -17,10 +16,13 @@ from worldloom.envs.hideseek.entities import (
     Solid,
 )
 from worldloom.envs.hideseek.rays import (
+    height_interval,
     may_hit,
     ray_box,
     ray_rectangle,
+    ray_shape,
     ray_solid,
+    ray_start,
     ray_wall,
     ray_wedge,
     wedge_middle,
@@ -42,6 +44,11 @@ def target_row(target: int, number: int, boxes: int, first_agent: int, agents: i
         return target - OTHERS if target - OTHERS < boxes else -1
     ramp = boxes + target - RAMPS_FROM
     return ramp if ramp < first_agent else -1
+
+
+@wl.function
+def first_three(v: wl.vec4) -> wl.vec3:
+    return wl.vec3(v[0], v[1], v[2])
 
 
 @wl.function
@@ -71,24 +78,18 @@ def nearest_hit(world: Arena, origin: wl.vec3, way: wl.vec3, ignore: int):
 
 
 @wl.function
-def is_hidden(world: Arena, origin: wl.vec3, way: wl.vec3, distance: float, own: int, target: int, part: int, of: int):
-    """Whether a body other than ``own`` and ``target`` is hit nearer than ``distance``, in lengths of ``way``.
-
-    Only each ``of``-th wall and body is tested, from ``part`` on.
-    """
+def is_hidden(world: Arena, origin: wl.vec3, way: wl.vec3, distance: float, own: int, target: int):
+    """Whether a body other than ``own`` and ``target`` is hit nearer than ``distance``, in lengths of ``way``."""
     hidden = False
     inverse = reciprocals(way)
     level = world.at(Level, 0)
-    for i in range((world.num_walls - part + of - 1) // of):
-        wall = level.obstacles[wl.clamp(part + i * of, 0, MAX_WALLS - 1)]
-        if ray_wall(origin, inverse, wall) < distance:
+    for k in range(wl.clamp(world.num_walls, 0, MAX_WALLS)):
+        if ray_wall(origin, inverse, level.obstacles[k]) < distance:
             hidden = True
-            if of == 1:  # threads of a GPU wait for each other
-                break
+            break
     if not hidden:
         length_sq = wl.length_sq(way)
-        for i in range((world.first_agent + world.num_agents - part + of - 1) // of):
-            k = part + i * of
+        for k in range(world.first_agent + world.num_agents):
             if k in (own, target):
                 continue
             other = world.at(Solid, k)
@@ -101,47 +102,108 @@ def is_hidden(world: Arena, origin: wl.vec3, way: wl.vec3, distance: float, own:
     return hidden
 
 
-def looking_system(of: int) -> System:
-    """Visibility, with ``of`` threads of a GPU per target, which divide walls and bodies among themselves."""
+@wl.system(threads=32)
+def look(agent: Agent, world: Arena):
+    """Visibility of targets: within the cone, and the first body on the ray from centre to centre."""
+    own_row = world.first_agent + agent.number
+    own = world.at(Solid, own_row)
+    origin = own.position
+    forward = wl.quat_rotate(own.rotation, FORWARD)
+    for target in wl.share(TARGETS):
+        row = target_row(target, agent.number, world.num_boxes, world.first_agent, world.num_agents)
+        hidden = True
+        if row >= 0:
+            body = world.at(Solid, row)
+            way = body.position - origin
+            if wl.dot(way, forward) >= world.cone_cosine * wl.length(way):
+                distance = ray_solid(way, way, body.rotation, body.size, body.shape)
+                hidden = is_hidden(world, origin, way, distance, own_row, row)
+        agent.visible[target] = float(not hidden)
+        if not hidden and not agent.hider and target < world.hiders:
+            world.spotted |= True
 
-    @wl.system(threads=32)
-    def look(agent: Agent, world: Arena):
-        """Visibility of targets: within the cone, and the first body on the ray from centre to centre."""
-        own_row = world.first_agent + agent.number
-        own = world.at(Solid, own_row)
-        origin = own.position
-        forward = wl.quat_rotate(own.rotation, FORWARD)
-        for i in wl.share(of * TARGETS):
-            target, part = i % TARGETS, i // TARGETS
-            row = target_row(target, agent.number, world.num_boxes, world.first_agent, world.num_agents)
-            hidden = True
-            if row >= 0:
-                body = world.at(Solid, row)
-                way = body.position - origin
-                if wl.dot(way, forward) >= world.cone_cosine * wl.length(way):
-                    distance = ray_solid(way, way, body.rotation, body.size, body.shape)
-                    hidden = is_hidden(world, origin, way, distance, own_row, row, part, of)
-            if hidden and part == 0:
-                agent.hidden += 1 << target
-            elif hidden:
-                agent.also_hidden += 1 << target
-        hidden_targets = agent.hidden | agent.also_hidden
-        agent.hidden, agent.also_hidden = 0, 0
-        for target in wl.share(TARGETS):
-            seen = (hidden_targets >> target) & 1 == 0
-            agent.visible[target] = float(seen)
-            if seen and not agent.hider and target < world.hiders:
-                world.spotted |= True
 
-    return look
+@wl.function
+def other_row(other: int, own_row: int) -> int:
+    """The row of one of the bodies but the own one."""
+    return other + 1 if other >= own_row else other
+
+
+@wl.function
+def is_nearer(across: wl.vec4, wall: wl.vec4, distance: float) -> bool:
+    """Whether a ray hits a wall before ``distance``.
+
+    Args:
+        across: reciprocals of its direction along x and y, and where it enters and leaves the height of walls.
+        wall: the rectangle, relative to the start of the ray.
+    """
+    entry, leave = rectangle_interval(across[0], across[1], wall)
+    entry = max(entry, across[2])
+    return entry <= min(leave, across[3]) and entry < distance
+
+
+@wl.system(threads=32)
+def look_past_obstacles(agent: Agent, world: Arena):
+    """Visibility of targets. A thread of a GPU has a body for the test of the cone, then a body and two walls, past
+    which half of the threads look at every second body in the cone, one after the other.
+    """
+    own_row = world.first_agent + agent.number
+    own = world.at(Solid, own_row)
+    origin = own.position
+    forward = wl.quat_rotate(own.rotation, FORWARD)
+    level = world.at(Level, 0)
+    others = world.first_agent + world.num_agents - 1
+    for other in wl.share(TARGETS):
+        if other < others:
+            row = other_row(other, own_row)
+            body = world.at(Solid, row)
+            way = body.position - origin
+            if wl.dot(way, forward) >= world.cone_cosine * wl.length(way):
+                distance = ray_solid(way, way, body.rotation, body.size, body.shape)
+                inverse = reciprocals(way)
+                entry, leave = height_interval(origin.z, inverse.z)
+                agent.frames[other, 0] = wl.vec4(way.x, way.y, way.z, distance)
+                agent.frames[other, 1] = wl.vec4(inverse.x, inverse.y, entry, leave)
+                agent.in_cone |= 1 << other
+    in_cone = agent.in_cone
+    for i in wl.share(2 * TARGETS):
+        k = i % TARGETS
+        corner = wl.vec4(origin.x, origin.y, origin.x, origin.y)
+        wall, next_wall = level.obstacles[i % TARGETS] - corner, level.obstacles[i % TARGETS + TARGETS] - corner
+        body = world.at(Solid, other_row(k, own_row) if k < others else own_row)
+        offset = body.position - origin
+        start = ray_start(offset, body.rotation, body.size, body.shape)
+        radius = body.radius
+        hidden = 0
+        for j in range(TARGETS // 2):
+            other = 2 * j + i // TARGETS
+            if (in_cone >> other) & 1 == 1:
+                ray, across = agent.frames[2 * j + i // TARGETS, 0], agent.frames[2 * j + i // TARGETS, 1]
+                way, distance = first_three(ray), ray[3]
+                blocked = k < world.num_walls and is_nearer(across, wall, distance)
+                if k + TARGETS < world.num_walls:
+                    blocked = blocked or is_nearer(across, next_wall, distance)
+                if not blocked and k < others and k != other and may_hit(offset, way, wl.length_sq(way), radius):
+                    turned = wl.quat_rotate_inv(body.rotation, way)
+                    blocked = ray_shape(start, turned, body.size, body.shape) < distance
+                if blocked:
+                    hidden |= 1 << other
+        agent.hidden |= hidden
+    seen_others = in_cone & ~agent.hidden
+    agent.in_cone, agent.hidden = 0, 0
+    for target in wl.share(TARGETS):
+        row = target_row(target, agent.number, world.num_boxes, world.first_agent, world.num_agents)
+        seen = row >= 0 and (seen_others >> (row - 1 if row > own_row else row)) & 1 == 1
+        agent.visible[target] = float(seen)
+        if seen and not agent.hider and target < world.hiders:
+            world.spotted |= True
 
 
 def _fastest_look(cuda: bool, num_worlds: int) -> str:
-    return "halves" if cuda else "targets"
+    return "obstacles" if cuda else "targets"
 
 
-look = looking_system(1)
-LOOK = wl.Alternatives("look", {"targets": [look], "halves": [looking_system(2)]}, _fastest_look)
+LOOK = wl.Alternatives("look", {"targets": [look], "obstacles": [look_past_obstacles]}, _fastest_look)
 
 
 @wl.function
@@ -163,11 +225,6 @@ def body_frame(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int):
         wl.vec4(axes[0, 0], axes[0, 1], axes[0, 2], size.y),
         wl.vec4(axes[1, 0], axes[1, 1], axes[1, 2], size.z),
     )
-
-
-@wl.function
-def first_three(v: wl.vec4) -> wl.vec3:
-    return wl.vec3(v[0], v[1], v[2])
 
 
 @wl.system(threads=32)
