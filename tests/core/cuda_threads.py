@@ -304,6 +304,8 @@ class _Warp:
                 return lambda column, row: column.values[int(row)]
             if operator == "fill":
                 return _fill
+            if operator in ("copy", "clear"):
+                return _copy if operator == "copy" else _clear
             return _put if operator in ("put", "stream") else _get
 
         return stand_in
@@ -336,6 +338,20 @@ def _put(column: Memory, row: Any, *rest: Any) -> None:
 def _fill(column: Memory, row: Any, size: Any, place: Any, count: Any, value: Any) -> None:
     for element in range(int(place), int(place) + int(count)):
         _put(column, row, size, element, value)
+
+
+def _copy(lane: Any, row: Any, source: Any, *columns: Memory) -> None:
+    for to, of in zip(columns[::2], columns[1::2], strict=True):
+        size = math.prod(to.shape[1:])
+        for place in range(int(lane), size, WARP_SIZE):
+            _put(to, row, size, place, _get(of, source, size, place))
+
+
+def _clear(lane: Any, row: Any, *columns: Memory) -> None:
+    for column in columns:
+        size = math.prod(column.shape[1:])
+        for place in range(int(lane), size, WARP_SIZE):
+            _put(column, row, size, place, 0)
 
 
 class _WholeDivision(ast.NodeTransformer):

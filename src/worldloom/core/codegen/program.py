@@ -230,6 +230,7 @@ def _function_texts(functions: list[KernelFunction], types: dict[str, Any], exac
     extremes = dict.fromkeys(extreme for f in functions for extreme in f.target.atomic_extremes)
     texts = [warp_reductions.warp_reduce_text(*reduction) for reduction in reductions]
     texts += [warp_reductions.atomic_extreme_text(*extreme) for extreme in extremes]
+    texts += [copy.text() for copy in dict.fromkeys(copy for f in functions for copy in f.target.row_copies)]
     for function in functions:
         texts += helper_texts(function.target.helpers)
         names = frozenset(map(register_name, function.in_place))

@@ -14,6 +14,7 @@ from worldloom.core.frontend.bounds import bounds_of, range_bounds, reassigned, 
 from worldloom.core.frontend.calls import effects
 from worldloom.core.frontend.names import MISSING
 from worldloom.core.frontend.neighbours import QUERIES, translate_query
+from worldloom.core.frontend.row_copy import CopyComponents, translate_copy
 from worldloom.core.frontend.shared_loop import share, translate_shared_loop
 from worldloom.core.frontend.unrolled_loop import translate_unrolled_loop, unroll
 from worldloom.core.frontend.values import RowType, TupleType, Value, WorldType, describe, is_plain
@@ -267,6 +268,9 @@ class Statements(Assignments):
         if isinstance(value, ast.Call):
             if self.static(value.func) in (print, breakpoint):
                 return self.target.debug(node)
+            copy = self.static(value.func)
+            if isinstance(copy, CopyComponents):
+                return translate_copy(self, copy, value)
             if effects.is_spawn(value, self):
                 return effects.spawn(self, value)[0]
             if isinstance(value.func, ast.Attribute) and self.static(value.func) is MISSING:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from worldloom.core.arithmetic.functions import FUNCTIONS, construct
+from worldloom.core.frontend.row_copy import CopyComponents
 from worldloom.core.frontend.system import System
 from worldloom.core.model.agent_rows import ENTITY
 from worldloom.core.model.dtypes import is_composite, shape_of
@@ -95,20 +96,22 @@ class AgentSystems:
         fields = self._fields(*EXPORTED_ROLES)
         if not fields:
             return None
-        zeros: dict[str, Any] = {}
-        lines = ["if e.active:", *self._copies(*EXPORTED_ROLES, outer="share"), "else:"]
+        copies, clears = list[str](), list[str]()
         for field in fields:
-            zero = f"zero_{field.name}"
-            zeros[zero] = _zero(field)
-            lines += [f"    {line}" for line in element_loops(field.shape, f"e.{field.name}{{}} = {zero}", "share")]
-        return self._system("publish", lines, self.rows, threads="auto", **zeros)
+            copies += element_loops(field.shape, f"e.{field.name}{{}} = entity.{field.name}{{}}", "share")
+            clears += element_loops(field.shape, f"e.{field.name}{{}} = zero_{field.name}", "share")
+        names = tuple(field.name for field in fields)
+        lines = ["if e.active:", f"    entity = e.{ENTITY}.get()", "    copy(e, entity)", "else:", "    clear(e)"]
+        zeros = {f"zero_{field.name}": _zero(field) for field in fields}
+        copy, clear = CopyComponents(names, tuple(copies)), CopyComponents(names, tuple(clears))
+        return self._system("publish", lines, self.rows, threads="auto", copy=copy, clear=clear, **zeros)
 
-    def _copies(self, *roles: Role, outer: str = "range") -> list[str]:
+    def _copies(self, *roles: Role) -> list[str]:
         """Lines, indented once, that copy components of the entity to its agent row."""
         lines = [
             line
             for field in self._fields(*roles)
-            for line in element_loops(field.shape, f"e.{field.name}{{}} = entity.{field.name}{{}}", outer)
+            for line in element_loops(field.shape, f"e.{field.name}{{}} = entity.{field.name}{{}}")
         ]
         return [f"    {line}" for line in [f"entity = e.{ENTITY}.get()", *lines]] if lines else []
 

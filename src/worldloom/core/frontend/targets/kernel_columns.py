@@ -11,6 +11,7 @@ from worldloom.core.frontend.targets.accessors import type_code
 from worldloom.core.frontend.targets.kernel_arithmetic import KernelArithmetic
 from worldloom.core.frontend.targets.kernel_names import RAW_PREFIX, barrier, column_argument, register_name
 from worldloom.core.frontend.values import RowType, Value, WorldType, this_world
+from worldloom.core.kernels.row_copies import RowCopy
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites, RowCounts
 from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.spaces import Discrete, MultiDiscrete
@@ -35,6 +36,7 @@ class KernelColumns(KernelArithmetic):
         threads: The threads that run it for one row; all compute the same values outside shared loops.
         warp_reductions: The reductions over the threads of a warp: operator and type.
         atomic_extremes: The atomic minima and maxima in other rows: operator and type.
+        row_copies: The functions that copy or clear components of a row.
     """
 
     in_order = False
@@ -68,6 +70,7 @@ class KernelColumns(KernelArithmetic):
         self.draws = self.counts_spawns = False
         self.warp_reductions: dict[tuple[str, Any], None] = {}
         self.atomic_extremes: dict[tuple[str, Any], None] = {}
+        self.row_copies: dict[RowCopy, None] = {}
         self._reductions: dict[ColumnKey, str] = {}
         """The operators with which the current shared loop accumulates into components of the own row."""
 

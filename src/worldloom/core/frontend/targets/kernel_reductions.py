@@ -14,6 +14,7 @@ from worldloom.core.frontend.targets.kernel_columns import KernelColumns
 from worldloom.core.frontend.targets.kernel_names import register_name
 from worldloom.core.frontend.values import Value
 from worldloom.core.kernels.population_kernels import WARP_SIZE
+from worldloom.core.kernels.row_copies import RowCopy, fits_in_registers, numbers_of
 from worldloom.core.kernels.warp_reductions import ATOMIC_EXTREME_TYPES, atomic_extreme_name, warp_reduce_name
 from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.dtypes import FLOATS, scalar_of
@@ -96,6 +97,22 @@ class KernelReductions(KernelColumns):
         combine = [statement for reduction in declared for statement in self._combine_threads(reduction)]
         end = [statement for reduction in declared for statement in self._finish_reduction(reduction)]
         return [*start, self._barrier(), loop, *combine, self._barrier(), *end]
+
+    def copy_components(self, rows: list[Value], components: list[tuple[Field, ...]]) -> list[ast.stmt] | None:
+        numbers = tuple(numbers_of(fields[0]) for fields in components)
+        if self.threads != WARP_SIZE or not fits_in_registers(numbers):
+            return None
+        self.scalars.add("lane")
+        columns, annotations = list[ast.expr](), list[str]()
+        for fields in components:
+            for row, field in zip(rows, fields, strict=True):
+                columns.append(self._memory_column(row, field, write=row is rows[0]))
+                annotations.append(accessors.array_code(field, self.types))
+        what = "clear" if len(rows) == 1 else "copy"
+        copy = RowCopy(f"wl_{what}_{self.table}", tuple(annotations), numbers, clears=len(rows) == 1)
+        self.row_copies[copy] = None
+        called = nodes.call(copy.name, nodes.name("lane"), *map(self._row, rows), *columns)
+        return [self._barrier(), ast.Expr(called), self._barrier()]
 
     def _reduction(self, row: Value, component: Field) -> _Reduction:
         column = self._column(row, component)

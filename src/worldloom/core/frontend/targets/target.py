@@ -209,6 +209,10 @@ class Target(ABC):
         """
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", iterations), body, [], None)]
 
+    def copy_components(self, rows: list[Value], components: list[tuple[Field, ...]]) -> list[ast.stmt] | None:
+        """Copy components of ``rows[1]`` to ``rows[0]``, or clear those of ``rows[0]``; None where loops do it."""
+        return None
+
     def prefetch(self, row: Value, array: Field, first: int, elements: int) -> list[ast.stmt]:
         """Prefetch the next rows, before a shared loop that stores ``elements`` of an array from index ``first``."""
         return []
