@@ -121,3 +121,32 @@ def test_a_second_process_starts_from_the_cache() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().splitlines()[-1] == here
     assert "compiling" not in done.stderr
+
+
+class Colony(wl.World):
+    pass
+
+
+class Ant(wl.Entity):
+    load: float
+
+
+@wl.system
+def settle(world: Colony):
+    for _ in range(2):
+        world.spawn(Ant)
+
+
+@wl.system
+def gather(ant: Ant, world: Colony):
+    ant.load += world.random()
+
+
+def test_threads_of_other_worlds_return_before_they_load_the_count() -> None:
+    """Most worlds are not reset in a step: their threads of reset systems load one number."""
+    made = wl.Definition("Colony-test", Colony, {Ant: wl.UpTo(4)}, reset=(settle, gather), step=(gather,), max_steps=5)
+    text = generate(plan(made, "same_step", checks=True), fuse=True, cuda=True).text
+    kernels = [kernel for kernel in text.split("\n@wp.") if "if slot >= " in kernel]
+    masked = [kernel for kernel in kernels if "if not wl_get_bool(World__finished__col, world): return" in kernel]
+    assert masked and len(kernels) > len(masked)
+    assert all(kernel.index("World__finished__col, world)") < kernel.index("if slot >= ") for kernel in masked)

@@ -23,7 +23,7 @@ from worldloom.core.codegen.compaction_pooled import compaction_kernels
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, note_changes
 from worldloom.core.codegen.grid_writer import GridKernelWriter
 from worldloom.core.codegen.kernel_spec import KernelSpec
-from worldloom.core.codegen.row_loops import EACH_WORLD, SET_WORLD, RowLoops, depth, shares_warps
+from worldloom.core.codegen.row_loops import EACH_WORLD, SET_WORLD, RowLoops, depth, place_of_exit, shares_warps
 from worldloom.core.codegen.stages import (
     MAX_THREADS_PER_WORLD,
     common_mask,
@@ -216,7 +216,7 @@ class KernelWriter:
             elif SET_WORLD in loops:  # skips all rows of a world at once
                 loops.insert(loops.index(SET_WORLD) + 1, f"    {leave}")
             else:
-                lines.append(leave)
+                lines.insert(place_of_exit(lines), leave)
         lines += self.row_loops.condition(group, arguments, in_order) if rows is None else []
         columns, block = (() if as_stage else collected.columns), collected.block
         lines += [coalescing.collect_line(c, block, "row") for c in columns]

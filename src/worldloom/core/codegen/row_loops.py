@@ -22,6 +22,9 @@ EACH_WORLD = "for thread in range(rows):"
 SET_WORLD = "    world = first + thread"
 """The first line inside :data:`EACH_WORLD`."""
 
+_BEYOND_COUNT = "if slot >= "
+"""The start of the line in which the threads of rows that are not in use return."""
+
 Head = tuple[list[str], list[str]]
 """The lines that set ``world``, ``row`` and ``slot``, and the loops around them."""
 
@@ -77,7 +80,7 @@ class RowLoops:
             return [f"row = world * {capacity} + slot"], ["world = first + thread", f"for slot in range({count}):"]
         if not self.cuda:
             return _cpu_rows(capacity, count)
-        return [*_row_of_thread(capacity), f"if slot >= {count}: return"], []
+        return [*_row_of_thread(capacity), f"{_BEYOND_COUNT}{count}: return"], []
 
     def row_list(self, group: KernelGroup, in_order: bool) -> RowList | None:
         """The list of the rows that fulfil the condition of a group's system; None where there is none."""
@@ -150,6 +153,11 @@ class RowLoops:
 def shares_warps(group: KernelGroup) -> bool:
     """Whether a warp has several worlds, whose threads go through the statements of a system together."""
     return 1 < group.threads < WARP_SIZE
+
+
+def place_of_exit(lines: list[str]) -> int:
+    """Where in a head the threads of worlds that are left out return: before they load the number of rows in use."""
+    return next((place for place, line in enumerate(lines) if line.startswith(_BEYOND_COUNT)), len(lines))
 
 
 def depth(loops: list[str]) -> int:
