@@ -189,6 +189,20 @@ def test_two_phases_may_have_alternatives() -> None:
         assert np.array_equal(one, other)
 
 
+def test_the_same_alternatives_in_two_phases() -> None:
+    """One option holds for both."""
+    world = wl.Definition(
+        "Purses-test", Purse, {Coin: 7}, reset=(mint, COUNTED, toss), step=(change, COUNTED, toss), max_steps=2
+    )
+    sims = [wl.Simulation(world, 3, "python", seed=2, alternatives={"count": way}) for way in ("purse", "coins")]
+    assert [len(sim.definition.reset) for sim in sims] == [3, 4]
+    for _ in range(3):
+        for one, other in zip(*map(state, sims), strict=True):
+            assert np.array_equal(one, other)
+        for sim in sims:
+            sim.step()
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(wl.InputError, match="has no alternatives 'sum': it has count"):
         wl.Simulation(PURSE, 1, alternatives={"sum": "purse"})

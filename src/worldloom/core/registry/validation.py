@@ -72,7 +72,8 @@ def _validate_alternatives(definition: Definition, alternatives: Alternatives) -
     if not alternatives.options:
         raise definition.error(f"the alternatives '{alternatives.name}' have no options", "give at least one")
     written = [entry for phase in definition.written.values() for entry in phase]
-    if sum(getattr(entry, "name", None) == alternatives.name for entry in written if not isinstance(entry, System)) > 1:
+    others = [entry for entry in written if not isinstance(entry, System) and entry is not alternatives]
+    if any(getattr(entry, "name", None) == alternatives.name for entry in others):
         raise definition.error(f"two alternatives are called '{alternatives.name}'", "give one of them another name")
     for option, entries in alternatives.options.items():
         where = f"option '{option}' of the alternatives '{alternatives.name}'"

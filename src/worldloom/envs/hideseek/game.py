@@ -21,7 +21,7 @@ from worldloom.envs.hideseek.observations import describe
 from worldloom.envs.hideseek.placement import build_level, enter_agents
 from worldloom.envs.hideseek.rendering import draw
 from worldloom.envs.hideseek.rules import average_friction, begin, keep_statistics, pay, stop_agents
-from worldloom.envs.hideseek.sight import LIDAR, LOOK, look
+from worldloom.envs.hideseek.sight import LIDAR, LOOK
 
 EPISODE_LENGTH = 240
 LIMITS = {
@@ -48,7 +48,7 @@ HIDE_SEEK = wl.register(
         Solid: wl.UpTo(MAX_SOLIDS),
         **SOLID.entities(pairs=96, contacts=64, joints=MAX_AGENTS, overflow="reset"),
     },
-    reset=[build_level, enter_agents, look],
+    reset=[build_level, enter_agents, LOOK],
     step=[
         begin,
         act,
