@@ -20,6 +20,7 @@ UNLIMITED = 1.0e30  # limits of a joint without limits
 
 Tangents = wl.vec(8)  # two tangential impulses for each of 4 points
 Response = wl.vec(10)  # lower triangle of a symmetric 4 x 4 matrix, by rows
+Fixed = wl.vec(16)  # 64 bytes, which a GPU moves as two sectors
 
 
 class Body(wl.Entity):
@@ -144,6 +145,12 @@ class ContactState(wl.Components):
     response: Response  # derived; 1/kg, normal velocity per normal impulse
     stiffness: wl.vec4  # derived; kg, inverse of its diagonal
     slip_rates: wl.vec4  # derived; kg, tangential impulse per slip
+
+
+class PackedState(wl.Components):
+    """What a contact has in addition where kernels over contacts of one colour may solve it."""
+
+    fixed: Fixed  # derived once per step, see physics.solving.packed_contacts
 
 
 class JointState(wl.Components):

@@ -90,7 +90,7 @@ def systems(
     """
     if mapping not in get_args(Mapping):
         raise misuse(f"mapping cannot be {mapping!r}", f"give one of {', '.join(map(repr, get_args(Mapping)))}")
-    extra = SplitState if mapping == "many_bodies" else NoState
+    extra = {"many_bodies": SplitState, "worlds": NoState}.get(mapping, bodies.PackedState)
 
     class Contact(wl.Entity, bodies.ContactState, extra):
         a: wl.Ref(body)

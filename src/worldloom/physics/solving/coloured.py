@@ -15,7 +15,7 @@ import worldloom as wl
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.solving.body_motion import body_functions
 from worldloom.physics.solving.colouring import COLOURS, LATER, SUBSTEPS
-from worldloom.physics.solving.contact_systems import contact_functions
+from worldloom.physics.solving.packed_contacts import A_ROW, B_ROW, COUNT, packed_functions
 from worldloom.physics.solving.solver import (
     RESTITUTION,
     WARM_START,
@@ -38,52 +38,83 @@ def contact_softness(dt: float, frequency: float, damping: float):
 
 def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:
     """The systems of all substeps, in order."""
-    contacts, bodies = contact_functions(World, Body, Contact), body_functions(World, Body)
-    place_contact, rate_contact, warm_contact = contacts.place, contacts.rate, contacts.warm
-    solve_contact, note_impulses = contacts.solve, contacts.note
+    contacts, bodies = packed_functions(World, Body, Contact), body_functions(World, Body)
+    pack_contact, inertias, place_contact = contacts.pack, contacts.inertias, contacts.place
+    rate_contact, warm_contact, solve_contact = contacts.rate, contacts.warm, contacts.solve
     push_body, move_body, release_body = bodies.push, bodies.move, bodies.release
     solve_joint = joint_function(World, Body, Joint)
 
     @wl.function
     def begin(world: World, contact: Contact, a: Body, b: Body):
         """The first warm start of a step."""
-        place_contact(world, contact, a, b)
-        rate_contact(world, contact, a, b)
-        warm_contact(world, contact, a, b)
+        fixed = pack_contact(world, contact, a, b)
+        a_inverse, b_inverse = inertias(world, a, b, fixed)
+        between, arms, _gaps, _response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
+        rate_contact(world, contact, fixed, a_inverse, b_inverse, between, arms)
+        warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, between, arms)
+
+    @wl.function
+    def warm(world: World, contact: Contact, a: Body, b: Body):
+        """The warm start of a later substep."""
+        fixed = contact.fixed
+        a_inverse, b_inverse = inertias(world, a, b, fixed)
+        warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, contact.between, contact.arms)
 
     @wl.function
     def relax(world: World, contact: Contact, a: Body, b: Body):
         """A pass without bias, after bodies have moved."""
         h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
-        place_contact(world, contact, a, b)
+        fixed = contact.fixed
+        a_inverse, b_inverse = inertias(world, a, b, fixed)
+        between, arms, gaps, response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
         targets, stiffness, reliefs = contact_aims(
-            contact.gaps, contact.num_points, False, 1.0 / h, rate, world.max_push, mass, relief
+            gaps, int(fixed[COUNT]), False, 1.0 / h, rate, world.max_push, mass, relief
         )
-        solve_contact(world, contact, a, b, targets, stiffness, reliefs)
-        note_impulses(world, contact)
+        impulses = solve_contact(
+            world, contact, a, b, fixed, a_inverse, b_inverse, between, arms, response, targets, stiffness, reliefs
+        )
+        contact.peaks = wl.max(contact.peaks, impulses)
+        contact.impulse += sum_of(impulses)
 
     @wl.function
     def press(world: World, contact: Contact, a: Body, b: Body):
         """A pass with bias."""
         h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
+        fixed = contact.fixed
+        a_inverse, b_inverse = inertias(world, a, b, fixed)
         targets, stiffness, reliefs = contact_aims(
-            contact.gaps, contact.num_points, True, 1.0 / h, rate, world.max_push, mass, relief
+            contact.gaps, int(fixed[COUNT]), True, 1.0 / h, rate, world.max_push, mass, relief
         )
-        solve_contact(world, contact, a, b, targets, stiffness, reliefs)
+        _impulses = solve_contact(
+            world, contact, a, b, fixed, a_inverse, b_inverse, contact.between, contact.arms, contact.response,
+            targets, stiffness, reliefs,
+        )  # fmt: skip
 
     @wl.function
     def bounce(world: World, contact: Contact, a: Body, b: Body):
         """The pass with restitution."""
-        if contact.restitution != 0.0:
-            targets, stiffness, reliefs = bounce_aims(
-                contact.peaks, contact.approach, contact.restitution, world.bounce_speed
-            )
-            before = sum_of(contact.impulses)
-            solve_contact(world, contact, a, b, targets, stiffness, reliefs)
-            contact.impulse += sum_of(contact.impulses) - before
+        fixed = contact.fixed
+        a_inverse, b_inverse = inertias(world, a, b, fixed)
+        targets, stiffness, reliefs = bounce_aims(
+            contact.peaks, contact.approach, contact.restitution, world.bounce_speed
+        )
+        before = sum_of(contact.impulses)
+        impulses = solve_contact(
+            world, contact, a, b, fixed, a_inverse, b_inverse, contact.between, contact.arms, contact.response,
+            targets, stiffness, reliefs,
+        )  # fmt: skip
+        contact.impulse += sum_of(impulses) - before
 
-    def stage_systems(stage: int, pass_contact: Any) -> list[Any]:
-        """The systems that take all joints and contacts through a stage."""
+    @wl.function
+    def found_rows(world: World, contact: Contact):
+        return contact.a_id, contact.b_id
+
+    @wl.function
+    def packed_rows(world: World, contact: Contact):
+        return int(contact.fixed[A_ROW]), int(contact.fixed[B_ROW])
+
+    def joint_stage(stage: int) -> Any:
+        """The system that takes all joints through a stage."""
 
         @wl.system(separate=True)
         def solve_joints(world: World):
@@ -92,10 +123,17 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
                 for joint in world.all(Joint):
                     solve_joint(world, joint, stage, h, rate, mass, relief)
 
+        return solve_joints
+
+    def stage_systems(stage: int, pass_contact: Any, rows: Any = packed_rows) -> list[Any]:
+        """The systems that take all joints and contacts through a stage; ``rows`` are those of bodies of a contact."""
+
         @wl.system(where=("batch", range(COLOURS)), disjoint=True)
         def solve_colours(contact: Contact, world: World):
-            a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
-            pass_contact(world, contact, a, b)
+            a_row, b_row = rows(world, contact)
+            a, b = world.at(Body, a_row), world.at(Body, b_row)
+            row = world.at(Contact, contact.id)
+            pass_contact(world, row, a, b)
 
         @wl.system(where=("batch", LATER), disjoint=True)
         def solve_later(first: Contact, world: World):
@@ -103,10 +141,33 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             end = world.at(Contact, start + world.contact_colours - 1).colour_end
             for k in range(world.at(Contact, start + COLOURS - 1).colour_end, end):
                 contact = world.at(Contact, world.at(Contact, start + k).order)
-                a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
+                a_row, b_row = rows(world, contact)
+                a, b = world.at(Body, a_row), world.at(Body, b_row)
                 pass_contact(world, contact, a, b)
 
-        return [solve_joints, solve_colours, solve_later]
+        return [joint_stage(stage), solve_colours, solve_later]
+
+    def bounce_systems() -> list[Any]:
+        """The systems of the last stage; they load no more than the restitution of contacts that do not bounce."""
+
+        @wl.system(where=("batch", range(COLOURS)), disjoint=True)
+        def solve_colours(listed: Contact, world: World):
+            if listed.restitution != 0.0:
+                contact = world.at(Contact, listed.id)
+                a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
+                bounce(world, contact, a, b)
+
+        @wl.system(where=("batch", LATER), disjoint=True)
+        def solve_later(first: Contact, world: World):
+            start = world.first_solved
+            end = world.at(Contact, start + world.contact_colours - 1).colour_end
+            for k in range(world.at(Contact, start + COLOURS - 1).colour_end, end):
+                contact = world.at(Contact, world.at(Contact, start + k).order)
+                if contact.restitution != 0.0:
+                    a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
+                    bounce(world, contact, a, b)
+
+        return [joint_stage(RESTITUTION), solve_colours, solve_later]
 
     @wl.system(separate=True)
     def push_bodies(body: Body, world: World):
@@ -130,13 +191,11 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         if world.by_colour:
             release_body(world, body)
 
-    begun, warm, biased, relaxed, bounced = (
+    begun = stage_systems(WARM_START, begin, found_rows)
+    warmed, biased, relaxed = (
         stage_systems(stage, pass_contact)
-        for stage, pass_contact in (
-            (WARM_START, begin), (WARM_START, warm_contact), (WITH_BIAS, press), (WITHOUT_BIAS, relax),
-            (RESTITUTION, bounce),
-        )
-    )  # fmt: skip
+        for stage, pass_contact in ((WARM_START, warm), (WITH_BIAS, press), (WITHOUT_BIAS, relax))
+    )
     rest = [*biased, move_bodies, *relaxed]
-    later = [push_movers, *warm, *rest] * (SUBSTEPS - 1)
-    return [push_bodies, *begun, *rest, *later, *bounced, release_bodies]
+    later = [push_movers, *warmed, *rest] * (SUBSTEPS - 1)
+    return [push_bodies, *begun, *rest, *later, *bounce_systems(), release_bodies]
