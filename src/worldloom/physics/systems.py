@@ -23,7 +23,7 @@ ALL_SHAPES = (PLANE, SPHERE, CAPSULE, BOX, WEDGE, HULL)
 
 
 Mapping = Literal["auto", "worlds", "colours", "many_bodies"]
-COLOURS_FROM = 8192
+COLOURS_FROM = 16384
 """Worlds of a GPU from which they are solved by colour, where it was not measured."""
 
 
