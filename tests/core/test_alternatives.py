@@ -95,6 +95,8 @@ def test_replays_and_copies_use_the_options_of_their_simulation(tmp_path) -> Non
     many = wl.Simulation(PURSE, 100, "cpu", seed=1)
     with many.record(worlds=[3]) as recorder:
         many.step()
+        with pytest.raises(wl.InputError, match="recorded"):
+            many.use_options({"count": "purse"})
         many.step()
     recorder.log.save(tmp_path / "log")
     log = wl.ReplayLog.load(tmp_path / "log", PURSE)

@@ -26,6 +26,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     "many": (lambda t, f: f.update(counts={"Runner": 2**30}), "numbers of entities that there cannot be"),
     "batch": (lambda t, f: f.update(batch=0), "lacks what every replay log has"),
     "options": (lambda t, f: f.update(options=[]), "lacks what every replay log has"),
+    "options' type": (lambda t, f: f.update(options={"solver": ["best"]}), "has options that .* lacks"),
     "unknown options": (lambda t, f: f.update(options={"solver": "best"}), "has options that .* lacks"),
     "id": (lambda t, f: f.update(world="x" * 5000), "lacks what every replay log has"),
     "worlds": (lambda t, f: t.update(worlds=torch.tensor([0, 0, 1])), "numbers of worlds that there cannot be"),

@@ -99,6 +99,14 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
             raise InputError(f"a simulation is made of a world's id or its definition, not of {type(world).__name__}")
         registered = world if isinstance(world, Definition) else definition(os.fspath(world))
         self.definition = registered.with_counts(counts).checked
+        mappings = {"config": config, "external": external}
+        _check_arguments(num_worlds, autoreset, threads, world_offset, kernels_for, mappings)
+        self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
+        self.exact, self.kernels_for = exact, kernels_for or num_worlds
+        self.device, self.interpreted = devices.resolve(device)
+        if self.device.is_cuda:
+            self.definition = self.definition.for_cuda()
+        self.definition = choose_options(self.definition, self.device, self.kernels_for, alternatives, tuned)
         self._origin = Origin(
             registered,
             {
@@ -111,18 +119,10 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
                 "share": share,
                 "tuned": tuned,
                 "world_offset": world_offset,
-                "alternatives": alternatives,
+                "alternatives": dict(self.definition.options),  # a copy chooses none
                 "kernels_for": kernels_for,
             },
         )
-        mappings = {"config": config, "external": external}
-        _check_arguments(num_worlds, autoreset, threads, world_offset, kernels_for, mappings)
-        self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
-        self.exact, self.kernels_for = exact, kernels_for or num_worlds
-        self.device, self.interpreted = devices.resolve(device)
-        if self.device.is_cuda:
-            self.definition = self.definition.for_cuda()
-        self.definition = choose_options(self.definition, self.device, self.kernels_for, alternatives, tuned)
         with shards.WARP_LOCK:
             self._allocate(external or {}, share, threads)
             for name, value in (config or {}).items():
@@ -187,9 +187,10 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
     def use_options(self, options: Mapping[str, str]) -> None:
         """Go on with other options of the world's alternatives, from the same state."""
         self._check_open()
+        self._check_not_recorded("given other options")
         arguments = self._origin.arguments
         self.definition = choose_options(self.definition, self.device, self.kernels_for, options, False)
-        arguments["alternatives"] = dict(self.definition.options)  # of copies
+        arguments["alternatives"] = dict(self.definition.options)
         wp.synchronize_device(self.device)  # the last step may still use the memory of the executor
         with shards.WARP_LOCK:
             self.schedule = shared_schedule(self.definition, self.autoreset, self.checks)

@@ -43,8 +43,9 @@ def parse(contents: Contents, world: str | Definition | None, where: str) -> Rep
         or len(facts["world"]) > MAX_ID_LENGTH
     ):
         raise _incomplete(where)
-    definition = _with_options(_definition(facts, world, where), facts.get("options", {}), where)
     worlds = _worlds(contents.tensors, facts, where)
+    batch = _batch(facts.get("batch", len(worlds)), where)
+    definition = _with_options(_definition(facts, world, where), facts, batch, where)
     shared = facts.get("shared")
     if not isinstance(shared, list):
         raise _incomplete(where)
@@ -61,7 +62,7 @@ def parse(contents: Contents, world: str | Definition | None, where: str) -> Rep
         facts["device"],
         worlds,
         chunks,
-        _batch(facts.get("batch", len(worlds)), where),
+        batch,
     )
 
 
@@ -94,15 +95,16 @@ def _with_counts(definition: Definition, counts: Any, where: str) -> Definition:
         raise InputError(f"{where} holds numbers of entities that there cannot be: {error}") from None
 
 
-def _with_options(definition: Definition, options: Any, where: str) -> Definition:
-    """The world with the options of its alternatives that a log was recorded with; older files have none."""
-    known = definition.alternatives
+def _with_options(definition: Definition, facts: Mapping[str, Any], batch: int, where: str) -> Definition:
+    """The world with the options of its alternatives that a log was recorded with; older files may lack some."""
+    known, options = definition.alternatives, facts.get("options", {})
     if not isinstance(options, dict):
         raise _incomplete(where)
     for name, option in options.items():
-        if name not in known or option not in known[name].options:
+        if name not in known or not isinstance(option, str) or option not in known[name].options:
             raise InputError(f"{where} has options that '{definition.id}' lacks: replay it with the world of its time")
-    return definition.with_options(options) if options.keys() == known.keys() else definition
+    cuda = facts["device"] == "cuda"
+    return definition.with_options({n: options.get(n) or a.chosen(cuda, batch) for n, a in known.items()})
 
 
 def _batch(number: Any, where: str) -> int:

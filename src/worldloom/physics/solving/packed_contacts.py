@@ -1,6 +1,6 @@
 """Functions that take one contact through the stages of a substep, for kernels over contacts of one colour.
 
-They compute what :mod:`worldloom.physics.solving.contact_systems` computes, with the same bits, and move less memory.
+They compute what :mod:`worldloom.physics.solving.contact_systems` computes, in the same order, and move less memory.
 The contacts of a kernel lie scattered, and a GPU moves memory in sectors of 32 bytes: each small component costs a
 sector per contact and pass, and a vector of 64 bytes costs two. What does not change in a step is therefore packed into
 one vector, ``fixed``; every component is loaded once; and the inertia of bodies that are not dynamic is not loaded.
