@@ -45,8 +45,9 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
     solve_joint = joint_function(World, Body, Joint)
 
     @wl.function
-    def begin(world: World, contact: Contact, a: Body, b: Body):
+    def begin(world: World, contact: Contact):
         """The first warm start of a step."""
+        a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
         fixed = pack_contact(world, contact, a, b)
         a_inverse, b_inverse = inertias(world, a, b, fixed)
         between, arms, _gaps, _response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
@@ -54,17 +55,19 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, between, arms)
 
     @wl.function
-    def warm(world: World, contact: Contact, a: Body, b: Body):
+    def warm(world: World, contact: Contact):
         """The warm start of a later substep."""
         fixed = contact.fixed
+        a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
         a_inverse, b_inverse = inertias(world, a, b, fixed)
         warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, contact.between, contact.arms)
 
     @wl.function
-    def relax(world: World, contact: Contact, a: Body, b: Body):
+    def relax(world: World, contact: Contact):
         """A pass without bias, after bodies have moved."""
         h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
         fixed = contact.fixed
+        a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
         a_inverse, b_inverse = inertias(world, a, b, fixed)
         between, arms, gaps, response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
         targets, stiffness, reliefs = contact_aims(
@@ -77,10 +80,11 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         contact.impulse += sum_of(impulses)
 
     @wl.function
-    def press(world: World, contact: Contact, a: Body, b: Body):
+    def press(world: World, contact: Contact):
         """A pass with bias."""
         h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
         fixed = contact.fixed
+        a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
         a_inverse, b_inverse = inertias(world, a, b, fixed)
         targets, stiffness, reliefs = contact_aims(
             contact.gaps, int(fixed[COUNT]), True, 1.0 / h, rate, world.max_push, mass, relief
@@ -91,27 +95,21 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         )  # fmt: skip
 
     @wl.function
-    def bounce(world: World, contact: Contact, a: Body, b: Body):
-        """The pass with restitution."""
-        fixed = contact.fixed
-        a_inverse, b_inverse = inertias(world, a, b, fixed)
-        targets, stiffness, reliefs = bounce_aims(
-            contact.peaks, contact.approach, contact.restitution, world.bounce_speed
-        )
-        before = sum_of(contact.impulses)
-        impulses = solve_contact(
-            world, contact, a, b, fixed, a_inverse, b_inverse, contact.between, contact.arms, contact.response,
-            targets, stiffness, reliefs,
-        )  # fmt: skip
-        contact.impulse += sum_of(impulses) - before
-
-    @wl.function
-    def found_rows(world: World, contact: Contact):
-        return contact.a_id, contact.b_id
-
-    @wl.function
-    def packed_rows(world: World, contact: Contact):
-        return int(contact.fixed[A_ROW]), int(contact.fixed[B_ROW])
+    def bounce(world: World, contact: Contact):
+        """The pass with restitution; of contacts that do not bounce it loads nothing else."""
+        if contact.restitution != 0.0:
+            fixed = contact.fixed
+            a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
+            a_inverse, b_inverse = inertias(world, a, b, fixed)
+            targets, stiffness, reliefs = bounce_aims(
+                contact.peaks, contact.approach, contact.restitution, world.bounce_speed
+            )
+            before = sum_of(contact.impulses)
+            impulses = solve_contact(
+                world, contact, a, b, fixed, a_inverse, b_inverse, contact.between, contact.arms, contact.response,
+                targets, stiffness, reliefs,
+            )  # fmt: skip
+            contact.impulse += sum_of(impulses) - before
 
     def joint_stage(stage: int) -> Any:
         """The system that takes all joints through a stage."""
@@ -125,37 +123,13 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
 
         return solve_joints
 
-    def stage_systems(stage: int, pass_contact: Any, rows: Any = packed_rows) -> list[Any]:
-        """The systems that take all joints and contacts through a stage; ``rows`` are those of bodies of a contact."""
-
-        @wl.system(where=("batch", range(COLOURS)), disjoint=True)
-        def solve_colours(contact: Contact, world: World):
-            a_row, b_row = rows(world, contact)
-            a, b = world.at(Body, a_row), world.at(Body, b_row)
-            row = world.at(Contact, contact.id)
-            pass_contact(world, row, a, b)
-
-        @wl.system(where=("batch", LATER), disjoint=True)
-        def solve_later(first: Contact, world: World):
-            start = world.first_solved
-            end = world.at(Contact, start + world.contact_colours - 1).colour_end
-            for k in range(world.at(Contact, start + COLOURS - 1).colour_end, end):
-                contact = world.at(Contact, world.at(Contact, start + k).order)
-                a_row, b_row = rows(world, contact)
-                a, b = world.at(Body, a_row), world.at(Body, b_row)
-                pass_contact(world, contact, a, b)
-
-        return [joint_stage(stage), solve_colours, solve_later]
-
-    def bounce_systems() -> list[Any]:
-        """The systems of the last stage; they load no more than the restitution of contacts that do not bounce."""
+    def stage_systems(stage: int, pass_contact: Any) -> list[Any]:
+        """The systems that take all joints and contacts through a stage."""
 
         @wl.system(where=("batch", range(COLOURS)), disjoint=True)
         def solve_colours(listed: Contact, world: World):
-            if listed.restitution != 0.0:
-                contact = world.at(Contact, listed.id)
-                a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
-                bounce(world, contact, a, b)
+            contact = world.at(Contact, listed.id)
+            pass_contact(world, contact)
 
         @wl.system(where=("batch", LATER), disjoint=True)
         def solve_later(first: Contact, world: World):
@@ -163,11 +137,9 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             end = world.at(Contact, start + world.contact_colours - 1).colour_end
             for k in range(world.at(Contact, start + COLOURS - 1).colour_end, end):
                 contact = world.at(Contact, world.at(Contact, start + k).order)
-                if contact.restitution != 0.0:
-                    a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
-                    bounce(world, contact, a, b)
+                pass_contact(world, contact)
 
-        return [joint_stage(RESTITUTION), solve_colours, solve_later]
+        return [joint_stage(stage), solve_colours, solve_later]
 
     @wl.system(separate=True)
     def push_bodies(body: Body, world: World):
@@ -191,11 +163,12 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         if world.by_colour:
             release_body(world, body)
 
-    begun = stage_systems(WARM_START, begin, found_rows)
-    warmed, biased, relaxed = (
+    begun, warmed, biased, relaxed, bounced = (
         stage_systems(stage, pass_contact)
-        for stage, pass_contact in ((WARM_START, warm), (WITH_BIAS, press), (WITHOUT_BIAS, relax))
-    )
+        for stage, pass_contact in (
+            (WARM_START, begin), (WARM_START, warm), (WITH_BIAS, press), (WITHOUT_BIAS, relax), (RESTITUTION, bounce),
+        )
+    )  # fmt: skip
     rest = [*biased, move_bodies, *relaxed]
     later = [push_movers, *warmed, *rest] * (SUBSTEPS - 1)
-    return [push_bodies, *begun, *rest, *later, *bounce_systems(), release_bodies]
+    return [push_bodies, *begun, *rest, *later, *bounced, release_bodies]

@@ -29,6 +29,18 @@ A_MASS = 14
 B_MASS = 15
 
 
+@wl.function
+def packed_normal(fixed: Fixed) -> wl.vec3:
+    """The normal of a contact."""
+    return wl.vec3(fixed[NORMAL], fixed[NORMAL + 1], fixed[NORMAL + 2])
+
+
+@wl.function
+def packed_tangent(fixed: Fixed) -> wl.vec3:
+    """The unit tangent of a contact."""
+    return wl.vec3(fixed[TANGENT], fixed[TANGENT + 1], fixed[TANGENT + 2])
+
+
 @dataclass(frozen=True)
 class PackedFunctions:
     """Functions of a world, a contact, its two bodies and values of them.
@@ -76,7 +88,7 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
     def place_contact(
         world: World, contact: Contact, a: Body, b: Body, fixed: Fixed, a_inverse: wl.mat33, b_inverse: wl.mat33
     ):
-        normal = wl.vec3(fixed[NORMAL], fixed[NORMAL + 1], fixed[NORMAL + 2])
+        normal = packed_normal(fixed)
         between = b.position - a.position
         arms, gaps = placed_points(
             normal, between, contact.a_anchors, a.rotation, contact.a_radius, contact.b_anchors, b.rotation,
@@ -99,8 +111,8 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
         between: wl.vec3,
         arms: Points,
     ):
-        normal = wl.vec3(fixed[NORMAL], fixed[NORMAL + 1], fixed[NORMAL + 2])
-        first = wl.vec3(fixed[TANGENT], fixed[TANGENT + 1], fixed[TANGENT + 2])
+        normal = packed_normal(fixed)
+        first = packed_tangent(fixed)
         rates = slip_rates(
             normal, first, int(fixed[COUNT]), between, arms, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse
         )
@@ -120,8 +132,8 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
         between: wl.vec3,
         arms: Points,
     ):
-        normal = wl.vec3(fixed[NORMAL], fixed[NORMAL + 1], fixed[NORMAL + 2])
-        first = wl.vec3(fixed[TANGENT], fixed[TANGENT + 1], fixed[TANGENT + 2])
+        normal = packed_normal(fixed)
+        first = packed_tangent(fixed)
         a_mass, b_mass = fixed[A_MASS], fixed[B_MASS]
         v_a, v_b = a.velocity, b.velocity
         impulse, moment = warm_start(normal, first, arms, contact.impulses, contact.tangents)
@@ -149,8 +161,8 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
         stiffness: wl.vec4,
         relief: wl.vec4,
     ):
-        normal = wl.vec3(fixed[NORMAL], fixed[NORMAL + 1], fixed[NORMAL + 2])
-        first = wl.vec3(fixed[TANGENT], fixed[TANGENT + 1], fixed[TANGENT + 2])
+        normal = packed_normal(fixed)
+        first = packed_tangent(fixed)
         rates = wl.vec4(fixed[SLIP_RATES], fixed[SLIP_RATES + 1], fixed[SLIP_RATES + 2], fixed[SLIP_RATES + 3])
         a_mass, b_mass = fixed[A_MASS], fixed[B_MASS]
         v_a, v_b = a.velocity, b.velocity
