@@ -32,6 +32,14 @@ def test_explains_as_json_and_compiles_nothing(worldloom, planted):
     assert "compiling" not in err
 
 
+def test_kernels_are_those_of_the_number_of_worlds(worldloom):
+    code, out, _ = worldloom("explain", "HideSeek-v0", "--num-worlds", "16384", "--json")
+    assert code == 0
+    sentences = " ".join(json.loads(out)["alternatives"])
+    assert "the default for 16,384 worlds" in sentences
+    assert worldloom("explain", "CartPole-v1", "--num-worlds", "0")[0] == 2
+
+
 def test_a_world_that_is_not_there(worldloom):
     code, _, err = worldloom("explain", "No-v0")
     assert (code, err.count("\n")) == (2, 1)

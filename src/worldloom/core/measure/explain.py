@@ -151,7 +151,7 @@ def explain(simulation: Simulation) -> Explanation:
     """Explain how the systems of ``simulation`` became kernels, or would become kernels where it is interpreted."""
     schedule, cuda = simulation.schedule, simulation.device.is_cuda
     program = simulation.program or generate(
-        schedule, True, cuda, simulation.exact, uneven_width(simulation.num_worlds)
+        schedule, True, cuda, simulation.exact, uneven_width(simulation.kernels_for)
     )
     kernels = [
         _explained(schedule, phase, spec)
@@ -178,13 +178,13 @@ def _chosen_option(simulation: Simulation, name: str) -> str:
     definition, device = simulation.definition, simulation.device
     alternatives = definition.alternatives[name]
     option = definition.options.get(name, alternatives.default)
-    measured = find(definition, alternatives, device, simulation.num_worlds) if device.is_cuda else None
-    named = alternatives.chosen(device.is_cuda, simulation.num_worlds)
+    measured = find(definition, alternatives, device, simulation.kernels_for) if device.is_cuda else None
+    named = alternatives.chosen(device.is_cuda, simulation.kernels_for)
     reason = "as was asked"
     if option == measured:
         reason = "the fastest when it was tuned on this GPU"
     elif option == named:
-        reason = f"the default for {simulation.num_worlds:,} worlds on {device.alias}"
+        reason = f"the default for {simulation.kernels_for:,} worlds on {device.alias}"
     others = ", ".join(other for other in alternatives.options if other != option)
     return f"{name}: {option}, {reason}; instead of {others}."
 

@@ -48,7 +48,7 @@ def tune_options(simulation: Simulation, on_progress: Callable[[], None]) -> tup
         fastest = min(samples, key=samples.__getitem__)
         simulation.use_options({**simulation.definition.options, name: fastest})
         try:
-            options.store(simulation.definition, alternatives, simulation.device, simulation.num_worlds, samples)
+            options.store(simulation.definition, alternatives, simulation.device, simulation.kernels_for, samples)
         except InputError as error:
             warnings.warn(
                 f"the option holds for this simulation only, since it cannot be stored: {error}", stacklevel=2
