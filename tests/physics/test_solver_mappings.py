@@ -5,7 +5,7 @@ import pytest
 
 import worldloom as wl
 from worldloom import physics
-from worldloom.physics.solving.colouring import COLOURS
+from worldloom.physics.solving.colouring import COLOURS, LONE
 
 SMALL = COLOURS + 3  # boxes on a large one, so that it has more contacts than colours with a kernel
 WORLDS = 4
@@ -25,7 +25,7 @@ class Block(physics.Body):
 
 
 def shop(mapping: str) -> wl.Definition:
-    """A floor, a large box, SMALL boxes above it, and two bodies with a hinge."""
+    """A floor, a large box, SMALL boxes above it, bodies with one contact, and two bodies with a hinge."""
     solid = physics.systems(Shop, Block, shapes=(physics.PLANE, physics.BOX), mapping=mapping)
 
     @wl.system
@@ -43,6 +43,20 @@ def shop(mapping: str) -> wl.Definition:
                 spin=wl.vec3(world.random(-2.0, 2.0), world.random(-2.0, 2.0), 0.0),
                 friction=0.4, restitution=0.5 if i % 2 == 0 else 0.0,
             )  # fmt: skip
+        for i in range(3):  # bodies with one contact: with the floor, a static box, and a kinematic one that moves
+            world.spawn(
+                Block, shape=physics.BOX, size=wl.vec3(0.3, 0.2, 0.25), density=100.0, motion=physics.DYNAMIC,
+                position=wl.vec3(-5.0, 2.0 * float(i), 0.27 + 0.5 * float(min(i, 1)) + world.dropped * world.random()),
+                velocity=wl.vec3(world.random(-1.0, 1.0), 0.3, 0.0), friction=0.4, restitution=0.3 * float(i),
+            )  # fmt: skip
+        world.spawn(
+            Block, shape=physics.BOX, size=wl.vec3(0.8, 0.8, 0.25), position=wl.vec3(-5.0, 2.0, 0.25),
+            motion=physics.STATIC, friction=0.6,
+        )  # fmt: skip
+        world.spawn(
+            Block, shape=physics.BOX, size=wl.vec3(0.8, 0.8, 0.25), position=wl.vec3(-5.0, 4.0, 0.25),
+            motion=physics.KINEMATIC, velocity=wl.vec3(0.2, 0.0, 0.3), spin=wl.vec3(0.1, 0.0, 1.5), friction=0.6,
+        )  # fmt: skip
         base = world.spawn(
             Block, shape=physics.BOX, size=wl.vec3(0.2, 0.2, 0.2), position=wl.vec3(4.0, 0.0, 0.3), density=300.0,
             motion=physics.DYNAMIC, friction=0.6,
@@ -59,7 +73,7 @@ def shop(mapping: str) -> wl.Definition:
     return wl.Definition(
         f"Shop-{mapping}",
         Shop,
-        {Block: wl.UpTo(SMALL + 4), **solid.entities(pairs=64, contacts=64, joints=2)},
+        {Block: wl.UpTo(SMALL + 9), **solid.entities(pairs=64, contacts=64, joints=2)},
         reset=(build,),
         step=tuple(solid.step),
     )
@@ -100,6 +114,10 @@ def test_every_way_was_taken(simulations: dict[str, wl.Simulation]) -> None:
     assert colours.world.contact_colours.numpy()[0] > COLOURS
     batches = colours["Contact"].rows("batch").numpy()
     assert set(range(COLOURS)) <= set(batches.tolist()) and -1 in batches
+    contact = {name: colours["Contact"].rows(name).numpy() for name in ("a_id", "b_id", "batch")}
+    lone = contact["batch"] == LONE
+    first = SMALL + 2  # of the three bodies with one contact
+    assert set(contact["b_id"][lone]) >= {first} and set(contact["a_id"][lone]) >= {first + 1, first + 2}
 
 
 def test_the_interpreter_agrees(simulations: dict[str, wl.Simulation]) -> None:

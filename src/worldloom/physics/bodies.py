@@ -55,7 +55,7 @@ class Body(wl.Entity):
     awake: bool  # derived; whether this step moves it
     mover: int  # derived; 1 if it was awake before contacts were found, else 0
     touching: bool  # derived; whether it had a contact in the last step
-    colours: int  # derived; bits, the colours of its contacts
+    colours: int  # derived; bits, the colours of its contacts, see physics.solving.colouring
     batch: int  # derived; 1 if kernels over bodies move it in this step, else 0
     free_velocity: wl.vec3  # derived; m/s, at the end of this step without contacts
     free_momentum: wl.vec3  # derived; kg m²/s, angular, at the end of this step without contacts

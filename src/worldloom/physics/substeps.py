@@ -4,14 +4,12 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.joints.systems import joint_function
-from worldloom.physics.solving.body_motion import body_functions
+from worldloom.physics.solving.body_motion import body_functions, stage_of
 from worldloom.physics.solving.contact_systems import contact_functions
 from worldloom.physics.solving.energy import energy_functions
 from worldloom.physics.solving.solver import (
-    RESTITUTION,
     WARM_START,
     WITH_BIAS,
-    WITHOUT_BIAS,
     bounce_aims,
     contact_aims,
     softness,
@@ -21,16 +19,6 @@ from worldloom.physics.solving.solver import (
 THREADS = 4  # of a GPU per world
 REGISTERS = 128  # of each of them, so that a multiprocessor solves 128 worlds at the same time
 EXTRA_SWEEPS = 8  # without bias, in substeps in which contacts would add energy
-
-
-@wl.function
-def stage_of(number: int, sweeps: int, last: bool) -> int:
-    """The stage of a pass: a warm start, sweeps with bias, sweeps without; restitution after the last substep."""
-    if last:
-        return RESTITUTION
-    if number == 0:
-        return WARM_START
-    return WITH_BIAS if number <= sweeps else WITHOUT_BIAS
 
 
 def world_solvers(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:

@@ -6,6 +6,17 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
 from worldloom.physics.motion import integrate_rotation, turned
+from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS, WITHOUT_BIAS
+
+
+@wl.function
+def stage_of(number: int, sweeps: int, last: bool) -> int:
+    """The stage of a pass: a warm start, sweeps with bias, sweeps without; restitution after the last substep."""
+    if last:
+        return RESTITUTION
+    if number == 0:
+        return WARM_START
+    return WITH_BIAS if number <= sweeps else WITHOUT_BIAS
 
 
 @dataclass(frozen=True)

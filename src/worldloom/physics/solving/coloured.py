@@ -15,6 +15,7 @@ import worldloom as wl
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.solving.body_motion import body_functions
 from worldloom.physics.solving.colouring import COLOURS, LATER, SUBSTEPS
+from worldloom.physics.solving.lone_bodies import lone_system
 from worldloom.physics.solving.packed_contacts import A_ROW, B_ROW, COUNT, packed_functions
 from worldloom.physics.solving.solver import (
     RESTITUTION,
@@ -144,7 +145,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
     @wl.system(separate=True)
     def push_bodies(body: Body, world: World):
         """The first push of a step; those asleep stop."""
-        if world.by_colour:
+        if world.by_colour and (body.batch == 1 or not body.awake):
             h = world.dt / float(SUBSTEPS)
             push_body(world, body, h)
 
@@ -171,4 +172,5 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
     )  # fmt: skip
     rest = [*biased, move_bodies, *relaxed]
     later = [push_movers, *warmed, *rest] * (SUBSTEPS - 1)
-    return [push_bodies, *begun, *rest, *later, *bounced, release_bodies]
+    solve_lone = lone_system(World, Body, Contact)
+    return [solve_lone, push_bodies, *begun, *rest, *later, *bounced, release_bodies]

@@ -15,6 +15,8 @@ COLOURS = 4  # with a kernel for each of their passes, where worlds are solved b
 LATER = COLOURS  # batch of the contact whose thread solves all contacts of later colours
 SUBSTEPS = 4  # of these worlds, with SWEEPS in each half
 SWEEPS = 1
+COUPLED = 1 << MAX_SHARED_COLOURS  # bit of bodies with a joint or a contact with another dynamic body
+LONE = LATER + 1  # batch of the only contact of a body, with one that is not dynamic
 
 
 @wl.function
@@ -26,7 +28,7 @@ def lowest_free(used: int) -> int:
     return colour
 
 
-def colour_function(World: type, Body: type, Contact: type, by_colour: bool) -> Any:
+def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colour: bool) -> Any:
     """The function that colours the contacts to be solved and lists them by colour; a system over the world calls it.
 
     Afterwards ``world.first_solved`` is the first row to be solved. The k-th contact to be solved is the row ``order``
@@ -35,7 +37,8 @@ def colour_function(World: type, Body: type, Contact: type, by_colour: bool) -> 
 
     With ``by_colour``, kernels over contacts of one colour follow: ``world.by_colour`` says whether they solve a world.
     ``contact.batch`` is the colour of contacts with a kernel, LATER of the first contact of all later colours, whose
-    thread solves them, and -1 of others. ``body.batch`` is 1 for bodies that these kernels move.
+    thread solves them, LONE of the only contact of a body that has no joint, and -1 of others. ``body.batch`` is 1 for
+    bodies that kernels over bodies move: those that are awake, without those of LONE contacts.
     """
 
     @wl.function
@@ -48,6 +51,10 @@ def colour_function(World: type, Body: type, Contact: type, by_colour: bool) -> 
             body.batch = int(world.by_colour and body.awake)
             if body.motion != STATIC:
                 world.moving_end = body.id + 1
+        if by_colour:
+            for joint in world.all(Joint):
+                a, b = world.at(Body, joint.a_id), world.at(Body, joint.b_id)
+                a.colours, b.colours = COUPLED, COUPLED
         shared = 0
         total = 0
         first = -1
@@ -72,6 +79,17 @@ def colour_function(World: type, Body: type, Contact: type, by_colour: bool) -> 
                         a.colours = a.colours | (1 << colour)
                     if b.inverse_mass > 0.0:
                         b.colours = b.colours | (1 << colour)
+                if by_colour and a.inverse_mass > 0.0 and b.inverse_mass > 0.0:
+                    a.colours, b.colours = a.colours | COUPLED, b.colours | COUPLED
+        if world.by_colour:
+            for contact in world.all(Contact):
+                if contact.colour == 0:
+                    body = world.at(Body, contact.b_id)
+                    if body.inverse_mass == 0.0:
+                        body = world.at(Body, contact.a_id)
+                    if body.colours == 1:
+                        contact.batch = LONE
+                        body.batch = 0
         world.first_solved = max(first, 0)
         for colour in range(shared):
             for contact in world.all(Contact):

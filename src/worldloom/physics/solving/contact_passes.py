@@ -153,3 +153,66 @@ def friction_pass(
             total += new - old
             tangents[2 * i], tangents[2 * i + 1] = new.x, new.y
     return first * total.x + second * total.y, w_a, w_b, tangents
+
+
+@wl.function
+def warm_pass(
+    v_a: wl.vec3,
+    w_a: wl.vec3,
+    v_b: wl.vec3,
+    w_b: wl.vec3,
+    a_mass: float,
+    b_mass: float,
+    a_inverse: wl.mat33,
+    b_inverse: wl.mat33,
+    between: wl.vec3,
+    arms: Points,
+    normal: wl.vec3,
+    first: wl.vec3,
+    impulses: wl.vec4,
+    tangents: Tangents,
+):
+    """Velocities of both bodies after the impulses of the previous substep: (v_a, w_a, v_b, w_b)."""
+    impulse, moment = warm_start(normal, first, arms, impulses, tangents)
+    w_a, w_b = turn(w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, impulse, moment)
+    return v_a - impulse * a_mass, w_a, v_b + impulse * b_mass, w_b
+
+
+@wl.function
+def contact_pass(
+    v_a: wl.vec3,
+    w_a: wl.vec3,
+    v_b: wl.vec3,
+    w_b: wl.vec3,
+    a_mass: float,
+    b_mass: float,
+    a_inverse: wl.mat33,
+    b_inverse: wl.mat33,
+    between: wl.vec3,
+    arms: Points,
+    normal: wl.vec3,
+    first: wl.vec3,
+    matrix: Response,
+    inverses: wl.vec4,
+    targets: wl.vec4,
+    stiffness: wl.vec4,
+    relief: wl.vec4,
+    count: int,
+    friction: float,
+    rates: wl.vec4,
+    impulses: wl.vec4,
+    tangents: Tangents,
+):
+    """Solves a contact once, normal impulses before friction: (v_a, w_a, v_b, w_b, impulses, tangents)."""
+    v = v_b - v_a
+    impulse, w_a, w_b, impulses = normal_pass(
+        v, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal,
+        matrix, inverses, targets, stiffness, relief, impulses,
+    )  # fmt: skip
+    v += impulse * (a_mass + b_mass)
+    drag, w_a, w_b, tangents = friction_pass(
+        v, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal,
+        first, count, friction, rates, impulses, tangents,
+    )  # fmt: skip
+    impulse += drag
+    return v_a - impulse * a_mass, w_a, v_b + impulse * b_mass, w_b, impulses, tangents

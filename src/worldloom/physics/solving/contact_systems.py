@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.solving.contact_passes import friction_pass, normal_pass, turn, warm_start
+from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
 from worldloom.physics.solving.solver import inverse_diagonal, normal_response, placed_points, slip_rates, sum_of
 
 
@@ -55,45 +55,32 @@ def contact_functions(World: type, Body: type, Contact: type) -> ContactFunction
 
     @wl.function
     def warm_contact(world: World, contact: Contact, a: Body, b: Body):
-        a_mass, b_mass = a.inverse_mass, b.inverse_mass
-        impulse, moment = warm_start(contact.normal, contact.tangent, contact.arms, contact.impulses, contact.tangents)
-        w_a, w_b = turn(
-            a.spin, b.spin, a_mass, b_mass, a.world_inverse_inertia, b.world_inverse_inertia,
-            contact.between, impulse, moment,
+        v_a, w_a, v_b, w_b = warm_pass(
+            a.velocity, a.spin, b.velocity, b.spin, a.inverse_mass, b.inverse_mass,
+            a.world_inverse_inertia, b.world_inverse_inertia, contact.between, contact.arms,
+            contact.normal, contact.tangent, contact.impulses, contact.tangents,
         )  # fmt: skip
-        if a_mass > 0.0:
-            a.velocity -= impulse * a_mass
-            a.spin = w_a
-        if b_mass > 0.0:
-            b.velocity += impulse * b_mass
-            b.spin = w_b
+        if a.inverse_mass > 0.0:
+            a.velocity, a.spin = v_a, w_a
+        if b.inverse_mass > 0.0:
+            b.velocity, b.spin = v_b, w_b
 
     @wl.function
     def solve_contact(
         world: World, contact: Contact, a: Body, b: Body, targets: wl.vec4, stiffness: wl.vec4, relief: wl.vec4
     ):
-        normal, between, arms = contact.normal, contact.between, contact.arms
-        a_mass, b_mass = a.inverse_mass, b.inverse_mass
-        a_inverse, b_inverse = a.world_inverse_inertia, b.world_inverse_inertia
-        v = b.velocity - a.velocity
-        impulse, w_a, w_b, impulses = normal_pass(
-            v, a.spin, b.spin, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal,
-            contact.response, contact.stiffness, targets, stiffness, relief, contact.impulses,
+        v_a, w_a, v_b, w_b, impulses, tangents = contact_pass(
+            a.velocity, a.spin, b.velocity, b.spin, a.inverse_mass, b.inverse_mass,
+            a.world_inverse_inertia, b.world_inverse_inertia, contact.between, contact.arms,
+            contact.normal, contact.tangent, contact.response, contact.stiffness, targets, stiffness, relief,
+            contact.num_points, contact.friction, contact.slip_rates, contact.impulses, contact.tangents,
         )  # fmt: skip
-        v += impulse * (a_mass + b_mass)
-        drag, w_a, w_b, tangents = friction_pass(
-            v, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal,
-            contact.tangent, contact.num_points, contact.friction, contact.slip_rates, impulses, contact.tangents,
-        )  # fmt: skip
-        impulse += drag
         contact.impulses = impulses
         contact.tangents = tangents
-        if a_mass > 0.0:
-            a.velocity -= impulse * a_mass
-            a.spin = w_a
-        if b_mass > 0.0:
-            b.velocity += impulse * b_mass
-            b.spin = w_b
+        if a.inverse_mass > 0.0:
+            a.velocity, a.spin = v_a, w_a
+        if b.inverse_mass > 0.0:
+            b.velocity, b.spin = v_b, w_b
 
     @wl.function
     def note_impulses(world: World, contact: Contact):

@@ -15,7 +15,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import Fixed, Response
 from worldloom.physics.geometry.clipping import Points
-from worldloom.physics.solving.contact_passes import friction_pass, normal_pass, turn, warm_start
+from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
 from worldloom.physics.solving.solver import inverse_diagonal, normal_response, placed_points, slip_rates
 
 NORMAL = 0
@@ -134,16 +134,14 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
     ):
         normal = packed_normal(fixed)
         first = packed_tangent(fixed)
-        a_mass, b_mass = fixed[A_MASS], fixed[B_MASS]
-        v_a, v_b = a.velocity, b.velocity
-        impulse, moment = warm_start(normal, first, arms, contact.impulses, contact.tangents)
-        w_a, w_b = turn(a.spin, b.spin, a_mass, b_mass, a_inverse, b_inverse, between, impulse, moment)
-        if a_mass > 0.0:
-            a.velocity = v_a - impulse * a_mass
-            a.spin = w_a
-        if b_mass > 0.0:
-            b.velocity = v_b + impulse * b_mass
-            b.spin = w_b
+        v_a, w_a, v_b, w_b = warm_pass(
+            a.velocity, a.spin, b.velocity, b.spin, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse,
+            between, arms, normal, first, contact.impulses, contact.tangents,
+        )  # fmt: skip
+        if fixed[A_MASS] > 0.0:
+            a.velocity, a.spin = v_a, w_a
+        if fixed[B_MASS] > 0.0:
+            b.velocity, b.spin = v_b, w_b
 
     @wl.function
     def solve_contact(
@@ -164,27 +162,17 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
         normal = packed_normal(fixed)
         first = packed_tangent(fixed)
         rates = wl.vec4(fixed[SLIP_RATES], fixed[SLIP_RATES + 1], fixed[SLIP_RATES + 2], fixed[SLIP_RATES + 3])
-        a_mass, b_mass = fixed[A_MASS], fixed[B_MASS]
-        v_a, v_b = a.velocity, b.velocity
-        v = v_b - v_a
-        impulse, w_a, w_b, impulses = normal_pass(
-            v, a.spin, b.spin, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal,
-            response, inverse_diagonal(response), targets, stiffness, relief, contact.impulses,
+        v_a, w_a, v_b, w_b, impulses, tangents = contact_pass(
+            a.velocity, a.spin, b.velocity, b.spin, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse,
+            between, arms, normal, first, response, inverse_diagonal(response), targets, stiffness, relief,
+            int(fixed[COUNT]), fixed[FRICTION], rates, contact.impulses, contact.tangents,
         )  # fmt: skip
-        v += impulse * (a_mass + b_mass)
-        drag, w_a, w_b, tangents = friction_pass(
-            v, w_a, w_b, a_mass, b_mass, a_inverse, b_inverse, between, arms, normal,
-            first, int(fixed[COUNT]), fixed[FRICTION], rates, impulses, contact.tangents,
-        )  # fmt: skip
-        impulse += drag
         contact.impulses = impulses
         contact.tangents = tangents
-        if a_mass > 0.0:
-            a.velocity = v_a - impulse * a_mass
-            a.spin = w_a
-        if b_mass > 0.0:
-            b.velocity = v_b + impulse * b_mass
-            b.spin = w_b
+        if fixed[A_MASS] > 0.0:
+            a.velocity, a.spin = v_a, w_a
+        if fixed[B_MASS] > 0.0:
+            b.velocity, b.spin = v_b, w_b
         return impulses
 
     return PackedFunctions(pack_contact, inertias, place_contact, rate_contact, warm_contact, solve_contact)
