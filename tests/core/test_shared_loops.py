@@ -208,3 +208,43 @@ def test_asking_beyond_the_last_row_does_nothing() -> None:
     expected[8:72, 1] = np.arange(64)
     np.testing.assert_array_equal(sim[Strip].long.numpy()[0, 0], expected)
     assert (sim[Strip].short.numpy() == 1.0).all()
+
+
+class Shelf(wl.World):
+    turns: int
+
+
+class Book(wl.Entity):
+    pages: wl.Array(float, 16)
+
+
+@wl.function
+def write(world: Shelf, book: Book, start: float):
+    for k in range(4):
+        book.pages[k] = start + float(k)
+
+
+@wl.system(threads=4)
+def fill_shelf(world: Shelf):
+    """Iterations store array elements of other entities, here and in a function of the world."""
+    world.turns += 1
+    for i in wl.share(6, disjoint=True):
+        book = world.at(Book, i)
+        write(world, book, float(10 * i + world.turns))
+        book.pages[4 + i] = float(i)
+
+
+SHELF = wl.Definition("Shelf-test", Shelf, {Book: 6}, step=(fill_shelf,))
+
+
+def test_disjoint_iterations_store_array_elements() -> None:
+    assert compare(SHELF, ("python", "cpu"), num_worlds=3, steps=2) is None
+    simulation = wl.Simulation(SHELF, 9, "cpu", seed=0)
+    machine = Machine(simulation)
+    machine.step()
+    pages = simulation[Book].pages.numpy()
+    for i in range(6):
+        expected = np.zeros(16, np.float32)
+        expected[:4] = 10 * i + 1 + np.arange(4)
+        expected[4 + i] = i
+        assert (pages[:, i] == expected).all()

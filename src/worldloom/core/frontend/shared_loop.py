@@ -121,7 +121,7 @@ class SharedLoop:
         """Record that an iteration stores its element of an array of the own row."""
         self.stored.setdefault(array.name, subscript.lineno)
         offset = self.own_offset(flow, array, subscript)
-        if offset is not None:
+        if offset is not None and row.type.own:
             self.stores.append((row, array, offset))
 
     def check_local(self, flow: Conversions, name: str, node: ast.AST) -> None:
@@ -201,7 +201,7 @@ class SharedLoop:
 
     def _check_offsets(self, flow: Conversions, name: str) -> None:
         """Raise DefinitionError where two offsets into an array are so close that two iterations share an element."""
-        offsets = self.offsets[name]
+        offsets = self.offsets.get(name, {})  # none where the user promises that iterations are disjoint
         for low, high in itertools.pairwise(sorted(offsets)):
             if self.iterations is None or high - low < self.iterations:
                 fix = "share a constant number of iterations"
