@@ -211,6 +211,14 @@ def test_external_memory_that_does_not_fit(external: dict, words: str) -> None:
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_two_columns_do_not_share_external_memory() -> None:
+    memory = np.zeros(200, np.float32)
+    places, spots = memory[:36].reshape(4, 3, 3), memory[36:156].reshape(4, 3, 5, 2)
+    make(external={"Gadget.place": places, "Gadget.spots": spots}).step()
+    with pytest.raises(wl.InputError, match=r"Gadget\.place and Gadget\.spots have memory in common"):
+        make(external={"Gadget.place": places, "Gadget.spots": memory[35:155].reshape(4, 3, 5, 2)})
+
+
 # -- configuration ---------------------------------------------------------------------------------------------------
 
 

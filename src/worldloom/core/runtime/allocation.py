@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,7 +60,18 @@ def allocate_tables(
     if unused:
         known = ", ".join(c.name for t in tables.values() for c in t if c.field.role not in _NOT_EXTERNAL)
         raise InputError(f"there is no column '{next(iter(unused))}' to be external: there are {known}")
+    _refuse_overlaps([column for table in tables.values() for column in table if column.name in external])
     return tables
+
+
+def _refuse_overlaps(columns: list[Column]) -> None:
+    """Raise InputError where two columns have memory in common: kernels assume that a store changes one column."""
+    ordered = sorted((column for column in columns if column.nbytes), key=lambda column: int(column.array.ptr))
+    for one, other in itertools.pairwise(ordered):
+        if int(other.array.ptr) < int(one.array.ptr) + one.nbytes:
+            raise InputError(
+                f"the external columns {one.name} and {other.name} have memory in common: give each its own"
+            )
 
 
 def _allocate_columns(
