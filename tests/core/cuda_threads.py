@@ -23,14 +23,16 @@ import worldloom as wl
 from worldloom.core.arithmetic.functions import python_math
 from worldloom.core.codegen.compaction import WARP_SIZE
 from worldloom.core.codegen.kernel_spec import KernelSpec
-from worldloom.core.codegen.program import generate
+from worldloom.core.codegen.program import Entry, generate
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
+from worldloom.core.codegen.world_lists import NO_LISTS
 from worldloom.core.kernels.operators import HELPERS
 from worldloom.core.kernels.random import Key
 from worldloom.core.kernels.wrapping import PREFIX
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.population import serial_number
 from worldloom.core.runtime import scratch
+from worldloom.core.schedule.entries import HostNode
 
 BLOCK = 64
 """Threads per block of joined kernels."""
@@ -94,13 +96,20 @@ def _dawdle() -> None:
 
 
 class Machine:
-    """One simulation whose steps are run by Python threads, from the text that CUDA would get."""
+    """One simulation whose steps and resets are run by Python threads, from the text that CUDA would get."""
 
-    def __init__(self, simulation: wl.Simulation, exact: bool = False, uneven: int = MAX_THREADS_PER_WORLD) -> None:
+    def __init__(
+        self,
+        simulation: wl.Simulation,
+        exact: bool = False,
+        uneven: int = MAX_THREADS_PER_WORLD,
+        list_width: int = NO_LISTS,
+    ) -> None:
         self.simulation, self.reports = simulation, []
-        self.program = generate(simulation.schedule, True, True, exact, uneven)
+        self.program = generate(simulation.schedule, True, True, exact, uneven, list_width)
         lists = simulation.schedule.lists.values()
-        used = {column for spec in self.program.step if isinstance(spec, KernelSpec) for column in spec.columns}
+        entries = [entry for entry in (*self.program.step, *self.program.reset) if isinstance(entry, KernelSpec)]
+        used = {column for spec in entries for column in spec.columns}
         listed = scratch.allocate([], {}, used, simulation.num_worlds, simulation.device, lists)
         self.tables = {**simulation.tables, **listed}
         self.lock, self.here = threading.Lock(), threading.local()
@@ -115,8 +124,19 @@ class Machine:
         exec(compile(ast.fix_missing_locations(tree), "kernels", "exec"), self.space)
 
     def step(self) -> None:
+        self._run(self.program.step)
+
+    def reset(self, mask: np.ndarray) -> None:
+        """Begin new episodes in the worlds of a mask, shape (num_worlds,)."""
+        self.simulation.world.reset_mask = mask
+        self._run(self.program.reset)
+
+    def _run(self, entries: list[Entry]) -> None:
         with np.errstate(all="ignore"):
-            for spec in self.program.step:
+            for spec in entries:
+                if isinstance(spec, HostNode):
+                    spec.call(self.simulation)
+                    continue
                 if isinstance(spec, LaunchNode):  # compiled for the CPU
                     spec.start(
                         self.simulation.prepared,

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.gpu
 @pytest.mark.parametrize("seed", [1, 2, 3, 5, 6])
 def test_fixed_seeds_run_the_same_on_cuda(seed: int):
     with scratch() as folder:
-        report = fuzz_world(seed, 20, ("cuda", "cuda-unfused", "cuda-exact"), folder)
+        report = fuzz_world(seed, 20, ("cuda", "cuda-unfused", "cuda-exact", "cuda-large"), folder)
     assert report.differences == []
     assert report.systems >= 19
 

@@ -31,6 +31,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "cuda": {"device": "cuda:0"},
     "cuda-unfused": {"device": "cuda:0", "fuse": False},
     "cuda-exact": {"device": "cuda:0", "exact": True},
+    "cuda-large": {"device": "cuda:0", "kernels_for": 2**17},
 }
 """The variants that are compared with the reference: arguments of ``wl.Simulation``."""
 

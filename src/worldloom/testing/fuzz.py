@@ -25,8 +25,8 @@ from worldloom.testing.coverage import CONSTRUCTS
 DEVICES: dict[str, tuple[str, ...]] = {
     "python": ("python",),
     "cpu": ("cpu", "cpu-threads", "cpu-unfused", "cpu-exact"),
-    "cuda": ("cuda", "cuda-exact"),
-    "cuda:0": ("cuda", "cuda-exact"),
+    "cuda": ("cuda", "cuda-exact", "cuda-large"),
+    "cuda:0": ("cuda", "cuda-exact", "cuda-large"),
 }
 """The variants of each device."""
 
@@ -62,7 +62,7 @@ class Fuzz:
     """Devices to compare, separated by commas: python, cpu, cuda."""
     variants: str = ""
     """Variants to compare instead of devices, separated by commas:
-    python, cpu, cpu-unfused, cpu-exact, cpu-threads, cuda, cuda-unfused, cuda-exact."""
+    python, cpu, cpu-unfused, cpu-exact, cpu-threads, cuda, cuda-unfused, cuda-exact, cuda-large."""
     rotate: bool = False
     """Compare each world on the first variant and on one of the others in turn: twice the worlds in the same time."""
     avoid: tuple[str, ...] = ()

@@ -77,6 +77,11 @@ def columns_to_load(blocks: list[Block], shared: list[ColumnKey]) -> list[Column
     return [column for column in needed if column != mask_column or mask_is_input]
 
 
+def in_branch(test: str, lines: list[str]) -> list[str]:
+    """``lines`` where ``test`` holds; unchanged without a test."""
+    return [f"if {test}:", *["    " + line for line in lines]] if test and lines else lines
+
+
 def redundant_stores(blocks: list[Block], aliases: ColumnAliases) -> set[ColumnKey]:
     """Of the columns that share memory, those that a kernel need not store.
 

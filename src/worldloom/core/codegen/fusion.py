@@ -14,7 +14,7 @@ from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.pairs import Pair
 from worldloom.core.model.population import Population, world_fields
-from worldloom.core.model.row_list import ROWS, list_table
+from worldloom.core.model.row_list import ROWS, RowList, list_table
 from worldloom.core.schedule.entries import CompactionNode, Entry, GridNode, HostNode, Schedule, SystemNode
 
 
@@ -23,7 +23,8 @@ class KernelGroup:
     """Systems that one kernel runs in order, with one or several threads per row.
 
     ``reason`` is why the system ``whose`` was not fused into an earlier kernel. It is the first one, apart from systems
-    of earlier kernels that were moved here.
+    of earlier kernels that were moved here. ``world_list`` lists the worlds whose rows the kernel works through; None
+    for all worlds.
     """
 
     rows: int
@@ -34,6 +35,7 @@ class KernelGroup:
     nodes: list[SystemNode] = field(default_factory=list)
     functions: list[KernelFunction] = field(default_factory=list)
     whose: str = ""
+    world_list: RowList | None = None
 
     @property
     def where(self) -> tuple[str, int] | None:
@@ -125,7 +127,8 @@ def _find_later_group(early: KernelGroup, later: list[FusedEntry]) -> KernelGrou
     """The first of the ``later`` kernels that can run the systems of ``early``, after everything before it."""
     for part in later:
         if isinstance(part, LaunchNode) and all(
-            part.conflict(_reads(n, f), _writes(f)) is None for n, f in zip(early.nodes, early.functions, strict=True)
+            part.conflict(_reads(n, f), written_columns(f)) is None
+            for n, f in zip(early.nodes, early.functions, strict=True)
         ):
             continue
         if not isinstance(part, KernelGroup):
@@ -149,7 +152,7 @@ def _find_group(
 ) -> KernelGroup | str:
     """The kernel that a system joins, or the reason why there is none."""
     reason = f"no kernel before it has a thread for every {node.what}" if parts else _FIRST
-    reads, writes = _reads(node, function), _writes(function)
+    reads, writes = _reads(node, function), written_columns(function)
     one_per_world = rows == 1 and node.table not in schedule.counts.populations and node.system.pair is None
     for candidate in reversed(parts):
         if isinstance(candidate, HostNode):
@@ -190,15 +193,15 @@ def _after_compaction(
         return f"it uses {population.table}, whose spawns and despawns must be applied before"
     if function.target.faults and common <= {*_FAULT_CONTEXT, _FAULT_FLAG}:
         return f"it can report a fault, and so can {compaction}"
-    access = "writes" if min(common) in _writes(function) else "reads"
+    access = "writes" if min(common) in written_columns(function) else "reads"
     return f"it {access} {_describe_column(common, node)}, and so does {compaction}"
 
 
 def _dependence(group: KernelGroup, node: SystemNode, function: KernelFunction) -> str | None:
     """Why ``node`` cannot run before all of ``group``; None if it can."""
-    reads, writes = _reads(node, function), _writes(function)
+    reads, writes = _reads(node, function), written_columns(function)
     for other, earlier in zip(group.nodes, group.functions, strict=True):
-        if common := (_writes(earlier) & (reads | writes)) - _both_flag_faults(earlier, function):
+        if common := (written_columns(earlier) & (reads | writes)) - _both_flag_faults(earlier, function):
             access = "reads" if min(common) in reads else "writes"
             return f"{access} {_describe_column(common, node)}, which {other.label} writes"
         if common := _reads(other, earlier) & writes:
@@ -295,7 +298,7 @@ def compaction_columns(population: Population, schedule: Schedule) -> set[Column
     return {*own, *counts, *scratch, *_FAULT_CONTEXT, _FAULT_FLAG}
 
 
-def _writes(function: KernelFunction) -> set[ColumnKey]:
+def written_columns(function: KernelFunction) -> set[ColumnKey]:
     """Every column that a system writes, including those of faults."""
     target = function.target
     faults: set[ColumnKey] = {_FAULT_FLAG} if target.faults else set()
@@ -308,7 +311,7 @@ def note_changes(groups: Iterable[KernelGroup], aliases: Mapping[ColumnKey, tupl
     ``aliases`` are the columns that share the memory of others.
     """
     functions = [function for group in groups for function in group.functions]
-    changing = {column for function in functions for column in _writes(function)}
+    changing = {column for function in functions for column in written_columns(function)}
     for part, (whole, _) in aliases.items():
         if part in changing or whole in changing:
             changing |= {part, whole}

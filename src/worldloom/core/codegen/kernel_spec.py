@@ -19,6 +19,8 @@ LIST_THREADS = 2**17
 """Threads of a kernel that works through a list, at most; each takes several rows of a longer one."""
 LONG_LIST_THREADS = 2**16
 """The same of a long system, of whose threads a GPU holds fewer: an H200 holds 67,584 with 128 registers each."""
+WORLD_LIST_THREADS = 2**16
+"""Threads of a kernel that works through a list of worlds, at most: enough for a GPU where all worlds are listed."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class KernelSpec:
         block: Threads per block where their shared memory limits them; None otherwise.
         row_list: The number of the list whose rows it works through; None for all rows of the worlds.
         long: Whether it works through a list with a long system, which changes other entities.
+        world_list: Whether it works through a list of worlds instead of all worlds.
         stages: The stages of a kernel that joins several, which its threads run in order with barriers in between.
     """
 
@@ -65,6 +68,7 @@ class KernelSpec:
     block: int | None = None
     row_list: int | None = None
     long: bool = False
+    world_list: bool = False
 
     @property
     def parts(self) -> tuple[KernelSpec, ...]:
@@ -91,6 +95,8 @@ class KernelSpec:
             return self.total
         if self.row_list is not None:
             return min(num_worlds * self.rows, LONG_LIST_THREADS if self.long else LIST_THREADS)
+        if self.world_list:
+            return min(num_worlds * self.rows, max(WORLD_LIST_THREADS // self.threads, 1) * self.threads)
         return num_worlds * (block if self.whole_block and block is not None else self.rows)
 
     def launch_size(self, num_worlds: int, block: int | None = None) -> int:

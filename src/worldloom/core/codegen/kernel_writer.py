@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from worldloom.core.codegen import coalescing
@@ -13,6 +13,7 @@ from worldloom.core.codegen.blocks import (
     columns_to_load,
     early_exit,
     functions_of,
+    in_branch,
     redundant_stores,
     split_by_lifetime,
 )
@@ -23,7 +24,16 @@ from worldloom.core.codegen.compaction_pooled import compaction_kernels
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, note_changes
 from worldloom.core.codegen.grid_writer import GridKernelWriter
 from worldloom.core.codegen.kernel_spec import KernelSpec
-from worldloom.core.codegen.row_loops import EACH_WORLD, SET_WORLD, RowLoops, depth, place_of_exit, shares_warps
+from worldloom.core.codegen.kernel_text import KernelText
+from worldloom.core.codegen.row_loops import (
+    EACH_WORLD,
+    SET_WORLD,
+    RowLoops,
+    depth,
+    place_of_exit,
+    shares_warps,
+    world_list_arguments,
+)
 from worldloom.core.codegen.stages import (
     MAX_THREADS_PER_WORLD,
     common_mask,
@@ -32,6 +42,7 @@ from worldloom.core.codegen.stages import (
     stage_lines,
     stage_width,
 )
+from worldloom.core.codegen.world_lists import NO_LISTS, with_world_lists
 from worldloom.core.frontend.targets.accessors import array_code
 from worldloom.core.frontend.targets.kernel_names import (
     barrier,
@@ -50,33 +61,16 @@ MemoryTraffic = tuple[list[ColumnKey], list[ColumnKey]]
 """The columns that a world loads and stores at each launch, repeated as often as it does."""
 
 
-@dataclass(frozen=True)
-class _KernelText:
-    """A kernel before it is written.
-
-    Attributes:
-        lines: The body, run by every thread on CUDA, and inside ``loops`` on the CPU.
-        arguments: The columns that it takes.
-        errors, alarm: Whether it takes the buffer of faults, and the alarm of a population's overflow.
-        registers: Registers per thread at most on CUDA; None for the compiler's choice.
-    """
-
-    name: str
-    lines: list[str]
-    arguments: Arguments
-    loops: list[str]
-    errors: bool = False
-    alarm: bool = False
-    registers: int | None = None
-
-
 class KernelWriter:
     """Writes the kernels of a schedule.
 
     Attributes:
         texts: The functions and kernels written so far.
         register_only: Columns that stay in the registers of one kernel.
+        list_width: Threads per world from which kernels for few worlds take a list, see :func:`with_world_lists`.
     """
+
+    list_width = NO_LISTS
 
     def __init__(
         self, schedule: Schedule, types: dict[str, Any], cuda: bool, sites: FaultSites, register_only: set[ColumnKey]
@@ -109,6 +103,8 @@ class KernelWriter:
         specs: list[KernelSpec | HostNode | LaunchNode] = []
         number = 0
         joined = fuse_stages(parts, self._threads, uneven) if join and self.cuda else [[part] for part in parts]
+        if join and self.cuda:
+            joined = with_world_lists(joined, self._threads, self.list_width, self.schedule.lists)
         for stages in joined:
             groups = [part for part in stages if isinstance(part, KernelGroup)]
             if self.cuda:
@@ -136,13 +132,16 @@ class KernelWriter:
         threads = stage_width(map(self._threads, groups))
         collected = self._collected(groups, threads)
         stages = [self.kernel(phase, number + index, group, collected) for index, group in enumerate(groups)]
-        spec = stage_kernel(f"{phase}_{number}", stages, threads)
+        listed: Arguments = {}
+        worlds = groups[0].world_list
+        names = None if worlds is None else world_list_arguments(worlds, self.columns, listed)
+        spec = stage_kernel(f"{phase}_{number}", stages, threads, listed)
         rows = {column: self.schedule.counts[column[0]] for column in collected.columns}
         arguments = self.columns.fields(spec.columns)
         mask = common_mask(groups)
         leave = "" if mask is None else self._exit_line(mask, arguments, in_order=False)
-        lines = stage_lines(stages, threads, rows, collected.block, leave)
-        name = self._write(_KernelText(spec.name, lines, arguments, [], errors=spec.takes_errors))
+        lines = stage_lines(stages, threads, rows, collected.block, leave, names)
+        name = self._write(KernelText(spec.name, lines, arguments, [], errors=spec.takes_errors))
         return collected.added_to(replace(spec, name=name))
 
     def grid(self, phase: str, number: int, node: GridNode) -> KernelSpec:
@@ -151,7 +150,7 @@ class KernelWriter:
         lines = writer.body(self.cuda)
         if self.cuda and writer.block_build_text not in self.texts:
             self.texts.append(writer.block_build_text)
-        text = _KernelText(f"{phase}_{number}", lines, self.columns.fields(writer.columns), [EACH_WORLD])
+        text = KernelText(f"{phase}_{number}", lines, self.columns.fields(writer.columns), [EACH_WORLD])
         built = [(WORLD, grid.column(part)) for part in PARTS]
         traffic: MemoryTraffic = ([], []) if node.mask is not None else ([(grid.table, grid.by)], built)
         spec = self._spec(text, 1, [node.label], traffic, "it sorts all entities of a world")
@@ -163,7 +162,7 @@ class KernelWriter:
         lines = writer.body(self.cuda, node.spawned_in_order)
         arguments = self.columns.fields(writer.columns)
         alarm = population.limit.overflow == "error"
-        text = _KernelText(f"{phase}_{number}", lines, arguments, [EACH_WORLD], writer.faults, alarm)
+        text = KernelText(f"{phase}_{number}", lines, arguments, [EACH_WORLD], writer.faults, alarm)
         threads = WARP_SIZE // WORLDS_PER_WARP if self.cuda and not node.spawned_in_order else 1
         always_read = [(WORLD, f"{population.table}__{name}") for name in ("pending", "changed")]
         spec = self._spec(text, threads, [node.label], (always_read, []), reason_of_compaction(population))
@@ -177,7 +176,7 @@ class KernelWriter:
         for index, kernel in enumerate(compaction_kernels(population, fields, self.sites, self.types, self.cuda)):
             errors, alarm = overflow != "drop" and kernel.closes, overflow == "error" and kernel.closes
             arguments = self.columns.fields(kernel.columns)
-            text = _KernelText(f"{phase}_{number}_{index}", kernel.lines, arguments, [], errors, alarm)
+            text = KernelText(f"{phase}_{number}_{index}", kernel.lines, arguments, [], errors, alarm)
             traffic: MemoryTraffic = (always_read if index == 0 else [], [])
             spec = self._spec(
                 text, kernel.rows, [node.label], traffic, reason_of_compaction(population), total=kernel.total
@@ -194,6 +193,7 @@ class KernelWriter:
         """
         in_order, as_stage = self._in_order(group), stage_of is not None
         rows = self.row_loops.row_list(group, in_order)
+        listed = group.world_list is not None and not as_stage
         if stage_of is None:
             collected = Coalescing() if group.where is not None else self._collected([group], 1)
         else:
@@ -201,13 +201,13 @@ class KernelWriter:
         blocks = blocks_of(group)
         arguments: Arguments = {}
         exit_mask = early_exit(blocks)
-        several_rows = not as_stage and not in_order and exit_mask == FINISHED and group.where is None
+        several_rows = not as_stage and not in_order and exit_mask == FINISHED and group.where is None and not listed
         reset_threads = self.row_loops.reset_threads(group) if several_rows else 0
         if reset_threads:
             lines, loops = self.row_loops.reset_head(group.rows, reset_threads)
         else:
-            lines, loops = self.row_loops.head(group, arguments, in_order)
-        if exit_mask is not None:
+            lines, loops = self.row_loops.head(group, arguments, in_order, listed)
+        if exit_mask is not None and not listed:
             leave = self._exit_line(exit_mask, arguments, in_order or rows is not None)
             if shares_warps(group):
                 leave = leave.replace("return", "present = wp.int32(0)")
@@ -223,19 +223,20 @@ class KernelWriter:
         lines += self._body(group, blocks, arguments, collected, as_stage)
         lines += [f"{barrier(WARP_SIZE)}()"] if columns else []
         lines += [coalescing.store_line(c, block, collected_rows(c), "row", "True", c) for c in columns]
-        if in_order or reset_threads or rows is not None:
+        if in_order or reset_threads or listed or rows is not None:
             lines, loops = [*loops, *["    " * depth(loops) + line for line in lines]], []
         errors = any(function.target.faults for function in group.functions)
         limits = [node.system.registers for node in group.nodes if node.system.registers is not None]
         registers = max(limits) if len(limits) == len(group.nodes) else None
-        text = _KernelText(f"{phase}_{number}", lines, arguments, loops, errors, registers=registers)
+        text = KernelText(f"{phase}_{number}", lines, arguments, loops, errors, registers=registers)
         threads, total = reset_threads or self._threads(group), None
         if group.population is not None and group.population.pooled:
             threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
             total = total if total is None else total * group.threads
-        labels, traffic = [node.label for node in group.nodes], self._memory_traffic(blocks)
+        labels, traffic = [node.label for node in group.nodes], ([], []) if listed else self._memory_traffic(blocks)
         spec = self._spec(text, threads, labels, traffic, group.reason, total, as_stage)
-        spec = replace(spec, threads=group.threads, whose=group.whose, whole_warps=shares_warps(group))
+        warps = shares_warps(group)
+        spec = replace(spec, threads=group.threads, whose=group.whose, whole_warps=warps, world_list=listed)
         if rows is not None and group.where is not None:
             long = any(node.system.disjoint for node in group.nodes)
             spec = replace(spec, row_list=rows.values.index(group.where[1]), long=long)
@@ -297,7 +298,7 @@ class KernelWriter:
                 arguments.update(function.arrays)
                 finals = [c for c in function.target.columns if c in collected.finals]
                 if finals:  # outside the branch, so that all threads of a warp take part
-                    lines += _in_branch(branch, masked)
+                    lines += in_branch(branch, masked)
                     masked = []
                 for final in finals:
                     source, written = collected.finals[final], branch or "True"
@@ -306,7 +307,7 @@ class KernelWriter:
                 masked.append(f"{barrier(group.threads)}()")
             written_columns = {c for _, function in nodes for c in function.target.outputs} - redundant
             masked += [first_thread + self.columns.store(c, arguments) for c in own if c in written_columns]
-            lines += _in_branch(branch, masked)
+            lines += in_branch(branch, masked)
             loaded |= set() if mask is not None else known
         stored = self._stored(blocks)
         return lines + [first_thread + self.columns.store(c, arguments) for c in shared if c in stored]
@@ -337,7 +338,7 @@ class KernelWriter:
 
     def _spec(
         self,
-        text: _KernelText,
+        text: KernelText,
         rows: int,
         labels: Iterable[str],
         traffic: MemoryTraffic,
@@ -365,7 +366,7 @@ class KernelWriter:
             whose=systems[0],
         )
 
-    def _write(self, kernel: _KernelText, as_stage: bool = False) -> str:
+    def _write(self, kernel: KernelText, as_stage: bool = False) -> str:
         """Add the text of a kernel or of a stage, and return its name. Equal texts are added once."""
         parameters = [
             "first: wp.int32",
@@ -391,8 +392,3 @@ class KernelWriter:
             self.names_by_text[signature] = name
             self.texts.append(f"{decorator}\ndef {name}{signature}")
         return self.names_by_text[signature]
-
-
-def _in_branch(test: str, lines: list[str]) -> list[str]:
-    """``lines`` where ``test`` holds; unchanged without a test."""
-    return [f"if {test}:", *["    " + line for line in lines]] if test and lines else lines

@@ -24,6 +24,7 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_writer import KernelWriter
 from worldloom.core.codegen.modules import partition
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
+from worldloom.core.codegen.world_lists import NO_LISTS
 from worldloom.core.frontend.analysis.in_place import columns_read_in_place, helpers_that_index
 from worldloom.core.frontend.targets import accessors
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
@@ -160,13 +161,20 @@ class Program:
 
 
 def generate(
-    schedule: Schedule, fuse: bool, cuda: bool, exact: bool = False, uneven: int = MAX_THREADS_PER_WORLD
+    schedule: Schedule,
+    fuse: bool,
+    cuda: bool,
+    exact: bool = False,
+    uneven: int = MAX_THREADS_PER_WORLD,
+    list_width: int = NO_LISTS,
 ) -> Program:
     """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU.
 
     ``exact`` calls the functions of :mod:`worldloom.core.kernels.exact`. A CUDA thread then runs all rows of its world
-    in the order of the CPU, where these add real numbers into the same rows. ``uneven`` is :func:`uneven_width` of the
-    number of worlds; without it, kernels are joined as for a few worlds.
+    in the order of the CPU, where these add real numbers into the same rows. ``uneven`` and ``list_width`` are the
+    results of :func:`worldloom.core.codegen.stages.uneven_width` and
+    :func:`worldloom.core.codegen.world_lists.list_width` for the number of worlds; without them, kernels are joined as
+    for a few worlds, and have threads for all worlds.
     """
     sites, types = FaultSites(), dict[str, Any]()
     functions = KernelFunctions(schedule, sites, types, exact, cuda)
@@ -181,7 +189,7 @@ def generate(
     for function in functions.by_system.values():
         function.in_place = in_place & set(function.target.inputs)
     writer = KernelWriter(schedule, types, cuda, sites, register_only([*step_parts, *reset_parts], schedule))
-    writer.columns.in_place = in_place
+    writer.columns.in_place, writer.list_width = in_place, list_width
     for part in step_parts:
         if isinstance(part, KernelGroup):
             writer.note_reads(part)

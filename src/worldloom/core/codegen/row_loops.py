@@ -38,8 +38,10 @@ class RowLoops:
     def __init__(self, columns: ColumnAccess) -> None:
         self.columns, self.cuda = columns, columns.cuda
 
-    def head(self, group: KernelGroup, arguments: Arguments, in_order: bool) -> Head:
-        """The head of the kernel of a group."""
+    def head(self, group: KernelGroup, arguments: Arguments, in_order: bool, listed: bool = False) -> Head:
+        """The head of the kernel of a group; ``listed`` where it works through a list of worlds."""
+        if listed:
+            return self._world_list_head(group, arguments)
         if group.pair is not None:
             counts = self.columns.schedule.counts
             pairs = PairLoopWriter(group.pair, counts, lambda name: self.columns.load((WORLD, name), arguments))
@@ -106,6 +108,26 @@ class RowLoops:
         ]
         return lines, loops
 
+    def _world_list_head(self, group: KernelGroup, arguments: Arguments) -> Head:
+        """A loop over the rows of the worlds of a list; the ``rows`` threads of all blocks take turns."""
+        assert group.world_list is not None
+        sizes, listed = world_list_arguments(group.world_list, self.columns, arguments)
+        rows, threads = group.rows, group.threads
+        turns = [f"lane = thread % {threads}"] if threads > 1 else []
+        turns += [
+            f"turn = thread / {threads}",
+            f"turns = rows / {threads}",
+            f"for number in range(turn, {sizes}[0] * {rows}, turns):",
+        ]
+        if rows == 1:
+            lines = [f"world = {listed}[number]", "row = wp.int32(world)", "slot = wp.int32(0)"]
+        else:
+            lines = [f"world = {listed}[number / {rows}]", f"slot = number % {rows}", f"row = world * {rows} + slot"]
+        if group.population is not None:
+            count = self.columns.load((WORLD, f"{group.population.table}__count"), arguments)
+            lines.append(f"{_BEYOND_COUNT}wp.min({count}, {rows}): continue")
+        return lines, turns
+
     def condition(self, group: KernelGroup, arguments: Arguments, in_loop: bool) -> list[str]:
         """Skip the rows that do not fulfil the condition of a group's system."""
         if group.where is None:
@@ -148,6 +170,14 @@ class RowLoops:
             f"for slot in range(lane, {rows}, {threads}):",
         ]
         return [f"row = world * {rows} + slot"], loops
+
+
+def world_list_arguments(rows: RowList, columns: ColumnAccess, arguments: Arguments) -> tuple[str, str]:
+    """The names of the size of a list of worlds and of its worlds, which become arguments of the kernel."""
+    used = [rows.column(name) for name in (SIZES, ROWS)]
+    arguments.update(columns.fields(used))
+    sizes, listed = map(column_argument, used)
+    return sizes, listed
 
 
 def shares_warps(group: KernelGroup) -> bool:

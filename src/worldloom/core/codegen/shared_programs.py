@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from worldloom.core.codegen.program import Program, generate
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD, uneven_width
+from worldloom.core.codegen.world_lists import NO_LISTS, list_width
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.entries import Autoreset, Schedule
 from worldloom.core.schedule.schedule import plan
@@ -31,9 +32,10 @@ def shared_program(
     num_worlds: int,
 ) -> Program:
     """As :func:`generate`, once per definition, settings, aliases of the schedule, and class of batch size on a GPU."""
-    uneven = uneven_width(num_worlds) if cuda and fuse else MAX_THREADS_PER_WORLD
-    key = ("program", autoreset, checks, fuse, cuda, exact, uneven, tuple(sorted(schedule.aliases.items())))
+    joins = cuda and fuse
+    widths = (uneven_width(num_worlds), list_width(num_worlds)) if joins else (MAX_THREADS_PER_WORLD, NO_LISTS)
+    key = ("program", autoreset, checks, fuse, cuda, exact, widths, tuple(sorted(schedule.aliases.items())))
     if key not in definition.derived:
-        definition.derived[key] = generate(schedule, fuse, cuda, exact, uneven)
+        definition.derived[key] = generate(schedule, fuse, cuda, exact, *widths)
     program: Program = definition.derived[key]
     return program

@@ -7,7 +7,7 @@ the end of a kernel, which waits for the threads of all worlds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from worldloom.core.codegen.coalescing import collect_line, store_line
@@ -110,19 +110,41 @@ def stage_width(threads: Iterable[int]) -> int:
 
 
 def stage_lines(
-    stages: list[KernelSpec], threads: int, collected: dict[ColumnKey, int], block: int, leave: str = ""
+    stages: list[KernelSpec],
+    threads: int,
+    collected: dict[ColumnKey, int],
+    block: int,
+    leave: str = "",
+    world_list: tuple[str, str] | None = None,
 ) -> list[str]:
     """The body of a joined kernel. Its stages are functions of the thread's index and of the parameters of a kernel.
 
     ``threads`` are those of a world, and ``collected`` the columns that blocks of ``block`` threads coalesce, with
     their rows per world. ``leave`` is the statement that ends the threads of a world for which no stage runs; only a
-    block of one world can leave before its barriers.
+    block of one world can leave before its barriers. ``world_list`` names the size and the worlds of the list that the
+    kernel works through instead of all worlds; it has no columns to coalesce.
     """
+    if world_list is not None:
+        head, index, takes_part = _rows_of_list(threads, *world_list)
+        return [*head, *["    " + line for line in _calls(stages, index, takes_part, collected)]]
     head, index, takes_part = _rows_of_block(threads) if threads <= WARP_SIZE else _rows_of_world(threads)
     lines = list(head)
     if leave and threads > WARP_SIZE:
         lines += ["world = first + place", leave]
     lines += [collect_line(column, block, f"first * {n} + {index.format(n)}") for column, n in collected.items()]
+    lines += _calls(stages, index, takes_part, collected)
+    if collected:
+        lines.append("sync_warp()")
+    lines += [
+        store_line(c, block, collected_rows(c), f"first * {n} + {index.format(n)}", takes_part.format(n), c)
+        for c, n in collected.items()
+    ]
+    return lines
+
+
+def _calls(stages: list[KernelSpec], index: str, takes_part: str, collected: Collection[ColumnKey]) -> list[str]:
+    """The calls of the stages, with barriers in between; see :func:`_rows_of_world`."""
+    lines: list[str] = []
     for number, stage in enumerate(stages):
         arguments = [
             "first",
@@ -135,12 +157,6 @@ def stage_lines(
             lines.append("sync_block()")
         lines.append(f"if {takes_part.format(stage.rows)}:")
         lines.append(f"    {stage.name}({', '.join([index.format(stage.rows), *arguments])})")
-    if collected:
-        lines.append("sync_warp()")
-    lines += [
-        store_line(c, block, collected_rows(c), f"first * {n} + {index.format(n)}", takes_part.format(n), c)
-        for c, n in collected.items()
-    ]
     return lines
 
 
@@ -168,13 +184,40 @@ def _rows_of_block(threads: int) -> tuple[list[str], str, str]:
     return lines, "base * {} + inner", "inner < worlds * {}"
 
 
-def stage_kernel(name: str, stages: list[KernelSpec], threads: int) -> KernelSpec:
-    """The description of the kernel of some stages."""
+def _rows_of_list(threads: int, size: str, worlds: str) -> tuple[list[str], str, str]:
+    """As :func:`_rows_of_world` or :func:`_rows_of_block`, in a loop over a list of worlds. Blocks take turns.
+
+    All threads of a block run the loop equally often. Worlds of two turns are different ones, which need no barrier.
+    """
+    if threads > WARP_SIZE:
+        lines = [
+            f"lane = thread % {threads}",
+            f"turn = thread / {threads}",
+            f"turns = rows / {threads}",
+            f"for number in range(turn, {size}[0], turns):",
+            f"    place = {worlds}[number] - first",
+        ]
+        return lines, "place * {0} + lane", "lane < {0}"
+    lines = [
+        "inner = thread_in_block()",
+        f"turn = (thread - inner) / {threads}",
+        f"turns = rows / {threads}",
+        f"together = wp.min(threads_per_block() / {threads}, turns - turn)",
+        f"listed = {size}[0]",
+        "for base in range(turn, listed, turns):",
+        "    worlds = wp.min(together, listed - base)",
+    ]
+    return lines, f"({worlds}[base + inner / {{0}}] - first) * {{0}} + inner % {{0}}", "inner < worlds * {0}"
+
+
+def stage_kernel(name: str, stages: list[KernelSpec], threads: int, lists: Collection[ColumnKey] = ()) -> KernelSpec:
+    """The description of the kernel of some stages; ``lists`` are the columns of the list that it works through."""
     spec = replace(
         stages[0],
         name=name,
         rows=threads,
-        columns=tuple(dict.fromkeys(c for stage in stages for c in stage.columns)),
+        columns=tuple(dict.fromkeys([*(c for stage in stages for c in stage.columns), *lists])),
+        world_list=bool(lists),
         takes_errors=any(stage.takes_errors for stage in stages),
         labels=tuple(label for stage in stages for label in stage.labels),
         bytes_read=sum(stage.bytes_read for stage in stages),

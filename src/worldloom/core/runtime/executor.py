@@ -24,7 +24,7 @@ from worldloom.core.runtime.table import Table
 from worldloom.core.runtime.user_stream import UserStream
 from worldloom.core.runtime.variants import LoadedKernel, load_tuned
 from worldloom.core.schedule.entries import HostNode
-from worldloom.core.schedule.row_lists import RowListNode, load_list_kernels
+from worldloom.core.schedule.row_lists import RowListNode
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -56,8 +56,9 @@ class Executor:
                 problem = f"{simulation.num_worlds} worlds need more than 2^31 threads for {spec.labels[0]}"
                 raise InputError(f"{problem}: use fewer worlds per simulation")
         self.kernels = program.load(self.device, simulation.definition.id)
-        if any(isinstance(entry, RowListNode) for entry in (*program.step, *program.reset)):
-            load_list_kernels(self.device)
+        for entry in (*program.step, *program.reset):
+            if isinstance(entry, RowListNode):
+                entry.load(self.device)
         self.tuned = (
             load_tuned(program, self.kernels, self.device, simulation.num_worlds)
             if tuned

@@ -14,7 +14,7 @@ from worldloom.core.model.columns import WORLD, ColumnKey, RowCounts
 from worldloom.core.model.launch import Launch, LaunchNode
 from worldloom.core.model.row_list import ROWS, SIZES, VALUES, RowList
 from worldloom.core.schedule.dependencies import changes_rows
-from worldloom.core.schedule.entries import Entry, SystemNode
+from worldloom.core.schedule.entries import FINISHED, RESET_REQUESTED, RESETTING, Entry, SystemNode
 
 if TYPE_CHECKING:
     from worldloom.core.runtime.table import Table
@@ -59,22 +59,23 @@ class RowListNode(LaunchNode):
             block_dim=BLOCK if device.is_cuda else 1,
         )
 
-
-def load_list_kernels(device: wp.Device) -> None:
-    """Load the kernels of lists, which cannot be loaded while a graph is recorded."""
-    wp.force_load(device, [clear.module, list_rows.module], block_dim=BLOCK if device.is_cuda else 1)
+    def load(self, device: wp.Device) -> None:
+        """Load its kernels, which cannot be loaded while a graph is recorded."""
+        wp.force_load(device, [clear.module, list_rows.module], block_dim=BLOCK if device.is_cuda else 1)
 
 
 def find_lists(entries: Iterable[Entry], counts: RowCounts) -> dict[ColumnKey, RowList]:
-    """The lists that systems with a condition need, by table and component."""
+    """The lists of systems with a condition, and of worlds that begin an episode, by table and component."""
     values: dict[ColumnKey, dict[int, None]] = {}
     for entry in entries:
         if isinstance(entry, SystemNode) and entry.system.where is not None and _can_list(entry, counts):
             values.setdefault((entry.table, entry.system.where.component), {})[entry.value] = None
-    return {
+    by_value = {
         key: RowList(*key, tuple(found)[:MAX_VALUES], counts[key[0]], key[0] not in counts.populations)
         for key, found in values.items()
     }
+    masks = [name for name, _ in (FINISHED, RESETTING, RESET_REQUESTED)]
+    return {**by_value, **{(WORLD, name): RowList(WORLD, name, (1,), 1, fixed=True) for name in masks}}
 
 
 def _can_list(node: SystemNode, counts: RowCounts) -> bool:
