@@ -15,6 +15,8 @@ class Field(wl.World):
     turns: wl.Config = 4
     crop: int
     noise: int
+    flock: int
+    looks: int
 
 
 class Crow(wl.Entity):
@@ -54,6 +56,12 @@ def drop(stone: Stone, world: Field):
 
 
 @wl.system
+def call(crow: Crow, world: Field):
+    """Counts crows: a row that is not in use, or one that runs twice, shows."""
+    world.flock += 10 + crow.hunger
+
+
+@wl.system
 def fly(crow: Crow, world: Field):
     crow.place = (crow.place + crow.hop + world.integer(5)) % 100
     crow.hunger += 1
@@ -79,7 +87,8 @@ def note(stone: Stone, world: Field):
 
 @wl.system(threads=32)
 def peer(crow: Crow, world: Field):
-    """Sums over stones by a warp, which needs its votes and barriers."""
+    """Sums over stones by a warp, which needs its votes and barriers; ``looks`` counts the crows that ran."""
+    world.looks += 1
     crow.total = 0
     for k in wl.share(STONES):
         crow.total += world.at(Stone, k).weight
@@ -97,9 +106,9 @@ FIELD = wl.Definition(
     "ListedField-test",
     Field,
     {Crow: wl.UpTo(CROWS, agents=True), Stone: STONES, Watch: 2},
-    reset=(sow, drop),
+    reset=(sow, drop, call),
     step=(fly, end),
-    observe=(note, peer, watch),
+    observe=(note, call, peer, watch),
 )
 """Episodes of ``turns`` steps, which may differ from world to world."""
 

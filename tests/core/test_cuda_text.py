@@ -15,8 +15,10 @@ from warp._src.context import runtime
 from wide_worlds import strips, yard
 
 import worldloom as wl
+from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import generate
 from worldloom.core.kernels.launch_kernels import copy_rows
+from worldloom.core.kernels.world_list_kernels import list_worlds
 
 pytestmark = pytest.mark.skipif(not runtime.is_cuda_enabled, reason="this build of Warp has no compiler for CUDA")
 ARCHITECTURE = 80
@@ -48,6 +50,16 @@ def test_the_text_for_cuda_compiles(name: str, tmp_path: Path) -> None:
         wp.compile_aot_module(module, arch=ARCHITECTURE, module_dir=tmp_path / module.name, use_ptx=True)
     text = "".join(ptx.read_text() for ptx in tmp_path.glob("*/*.ptx"))
     assert all(f"{spec.name}_" in text for spec in program.step)
+
+
+def test_kernels_that_work_through_lists_of_worlds_compile(tmp_path: Path) -> None:
+    program = generate(wl.Simulation(OFFICE, 1, "python").schedule, fuse=True, cuda=True, uneven=16, list_width=0)
+    kernels = program._build("lists", cuda=True)
+    assert any(spec.world_list for spec in program.step if isinstance(spec, KernelSpec))
+    for module in {list_worlds.module, *(kernel.module for kernel in kernels.values())}:
+        wp.compile_aot_module(module, arch=ARCHITECTURE, module_dir=tmp_path / module.name, use_ptx=True)
+    (text,) = [ptx.read_text() for ptx in (tmp_path / list_worlds.module.name).glob("*.ptx")]
+    assert "ld.global.v4.u32" in text or "ld.global.v4.b32" in text, "flags of 16 worlds at once"
 
 
 class Bead(wl.Entity):

@@ -117,7 +117,8 @@ def test_snapshots_continue_with_lists() -> None:
 
 
 class Meadow(wl.World):
-    pass
+    total: int
+    twice: int
 
 
 class Daisy(wl.Entity):
@@ -133,6 +134,30 @@ def scatter(daisy: Daisy, world: Meadow):
 @wl.system
 def grow(daisy: Daisy):
     daisy.height += 1
+
+
+@wl.system
+def bloom(daisy: Daisy, world: Meadow):
+    world.total += 1 + daisy.place
+
+
+@wl.system
+def double(world: Meadow):
+    world.twice = 2 * world.total
+
+
+@pytest.mark.parametrize("mask", [[True, False, True], [False] * 3, [True] * 3])
+def test_narrow_stages_share_a_block_among_listed_worlds(mask: list[bool]) -> None:
+    """The last block has more threads than the list has rows, of which each runs once."""
+    world = wl.Definition("Meadow-narrow-test", Meadow, {Daisy: 5}, reset=(scatter, bloom, double))
+    cpu, other = (wl.Simulation(world, 3, "cpu", seed=1) for _ in range(2))
+    machine = Machine(other, list_width=0)
+    (kernel,) = [entry for entry in machine.program.reset if isinstance(entry, KernelSpec)]
+    assert kernel.world_list and (kernel.rows, len(kernel.stages)) == (8, 3)
+    for turn in range(2):
+        cpu.reset(np.array(mask))
+        machine.reset(np.array(mask))
+        assert first_difference(cpu, other, turn) is None
 
 
 def test_a_callable_may_change_which_worlds_begin() -> None:
