@@ -27,4 +27,7 @@ def test_only_what_the_kernels_of_the_device_take_is_there() -> None:
 
 
 def test_worlds_with_rows_of_their_own_have_none() -> None:
-    assert plan(PER_WORLD, "same_step", True).scratch == {}
+    schedule = plan(PER_WORLD, "same_step", True)
+    assert schedule.scratch.keys() == {rows.name for rows in schedule.lists.values()}, "only lists, for a GPU"
+    with wl.Simulation(PER_WORLD, 4, "cpu", seed=0) as sim:
+        assert set(sim.executor.tables) == set(sim.tables)
