@@ -260,8 +260,14 @@ def _native(field: Field, place: str, cuda: bool) -> tuple[str, str]:
 
 
 def _constant_load(field: Field, place: str) -> str:
-    """The code of a load through the read-only cache, in the widest pieces."""
+    """The code of a load through the read-only cache, in the widest pieces.
+
+    CUDA's function for pieces of several words is volatile assembly: in a loop over the elements of an array, the
+    compiler would compute the address of each from the start. These are loaded as any other.
+    """
     size, width = int(wp.types.type_size_in_bytes(field.dtype)), alignment(field.dtype)
+    if field.shape and width in _WIDE:
+        return _native(field, place, cuda=True)[0]
     if width == 1:
         width = min(int(wp.types.type_size_in_bytes(scalar_of(field.dtype))), 8)
     kind, pieces = _CONSTANT[width], size // width
