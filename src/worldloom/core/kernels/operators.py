@@ -1,6 +1,6 @@
 """Functions of generated code: Python's operators where Warp's differ, and other basic operations of systems.
 
-Each is defined twice, for Warp and for Python, with the same bits in both.
+Each is defined twice, for Warp and for Python, with the same bits in both on a CPU.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import warp as wp
 
 from worldloom.core.arithmetic.scalars import max_real, min_real
 from worldloom.core.kernels import wrapping
+from worldloom.core.kernels.quotients import compiled_quotient, interpreted_quotient
 
 
 @wp.func
@@ -132,5 +133,6 @@ HELPERS: dict[str, tuple[Any, Callable[..., Any]]] = {
     "wl_square": (square, lambda a: a * a),
     "wl_cube": (cube, lambda a: a * a * a),
     "wl_weighted_index": (weighted_index, _python_weighted_index),
+    "wl_quotient": (compiled_quotient, interpreted_quotient),
 }
 """Functions of generated code: the compiled form and the interpreted one, by name."""

@@ -6,18 +6,20 @@ miss. Distances of misses are ``MISS``.
 """
 
 import worldloom as wl
+from worldloom.core.kernels.quotients import fast_quotient
 
 MISS = 1.0e30
 STEEP = 1.0e9
 """Reciprocal of components of a direction that are nearly 0."""
+FLAT = 1.0e-9
+"""Largest magnitude of these; the reciprocal of the next larger number of 32 bits is below ``STEEP``."""
 
 
 @wl.function
 def reciprocal(x: float) -> float:
     """1 / x, limited to ``STEEP``."""
-    if abs(x) * STEEP > 1.0:
-        return 1.0 / x
-    return STEEP
+    inverse = fast_quotient(1.0, x)  # also of 0, so that no thread takes a branch
+    return inverse if abs(x) > FLAT else STEEP
 
 
 @wl.function

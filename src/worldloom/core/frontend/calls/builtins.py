@@ -1,4 +1,4 @@
-"""Python's own functions: ``abs``, ``min``, ``max``, ``round``, ``len``, ``pow`` and ``bool``."""
+"""Python's own functions: ``abs``, ``min``, ``max``, ``round``, ``len``, ``pow`` and ``bool``; and quotients."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
+from worldloom.core.frontend import nodes
 from worldloom.core.frontend.calls.constructors import conversion, to_integer
 from worldloom.core.frontend.calls.math_calls import math_call
 from worldloom.core.frontend.shared_loop import share
 from worldloom.core.frontend.values import ArrayType, TupleType, Value
+from worldloom.core.kernels.quotients import fast_quotient
 from worldloom.core.model.dtypes import is_composite, shape_of
 
 if TYPE_CHECKING:
@@ -74,6 +76,14 @@ def _share(flow: Expressions, node: ast.Call) -> Value:
     raise flow.error("wl.share(...) can only be looped over", "write 'for ray in wl.share(30):' in a system", node)
 
 
+def _fast_quotient(flow: Expressions, node: ast.Call) -> Value:
+    if len(node.args) != 2:
+        raise flow.error("fast_quotient() takes two numbers", "give it a dividend and a divisor", node)
+    a, b = (flow.number(side, wp.float32, "the number") for side in node.args)
+    code = nodes.binary(a, ast.Div(), b) if flow.target.exact else nodes.call("wl_quotient", a, b)
+    return Value(code, wp.float32)
+
+
 BUILTINS: dict[Any, Any] = {
     share: _share,
     abs: _abs,
@@ -83,4 +93,5 @@ BUILTINS: dict[Any, Any] = {
     len: _len,
     pow: _pow,
     bool: _bool,
+    fast_quotient: _fast_quotient,
 }
