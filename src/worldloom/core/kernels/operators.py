@@ -13,6 +13,7 @@ import warp as wp
 
 from worldloom.core.arithmetic.scalars import max_real, min_real
 from worldloom.core.kernels import wrapping
+from worldloom.core.kernels.bits import compiled_lowest_bit, interpreted_lowest_bit
 from worldloom.core.kernels.quotients import compiled_quotient, interpreted_quotient
 
 
@@ -133,6 +134,7 @@ HELPERS: dict[str, tuple[Any, Callable[..., Any]]] = {
     "wl_square": (square, lambda a: a * a),
     "wl_cube": (cube, lambda a: a * a * a),
     "wl_weighted_index": (weighted_index, _python_weighted_index),
+    "wl_lowest_bit": (compiled_lowest_bit, interpreted_lowest_bit),
     "wl_quotient": (compiled_quotient, interpreted_quotient),
 }
 """Functions of generated code: the compiled form and the interpreted one, by name."""

@@ -129,6 +129,7 @@ class Agent(wl.Entity):
     hidden: int
     visible: wl.Array(float, TARGETS)  # 1 for what it sees: other agents, boxes, ramps
     frames: wl.Array(wl.vec4, MAX_MOVING, 3)  # of bodies for rays, see sight.body_frame
+    places: wl.Array(wl.vec4, MAX_MOVING)  # where rays of the lidar may meet bodies, see sight.lidar_place
     choose: wl.Action(wl.MultiDiscrete(11, 11, 11, 2, 2))  # x, y, turn (5 for none), grab, lock
     myself: wl.Observation(SELF_FEATURES)
     others: wl.Observation(OTHERS, AGENT_FEATURES, entities=True, mask="others_visible")

@@ -6,6 +6,7 @@ body hits it at distance 0.
 
 import worldloom as wl
 from worldloom import physics
+from worldloom.core.kernels.quotients import fast_quotient
 from worldloom.envs.hideseek.entities import WALL_HEIGHT
 from worldloom.physics.queries.slabs import MISS, box_interval, reciprocal, rectangle_interval
 
@@ -44,7 +45,7 @@ def ray_rectangle(x: float, y: float, wall: wl.vec4) -> float:
 @wl.function
 def wedge_middle(size: wl.vec3) -> wl.vec3:
     """The centre of the bounding box of a wedge, from its centre of mass."""
-    return wl.vec3(0.0, -size.y / 3.0, size.z / 3.0)
+    return wl.vec3(0.0, fast_quotient(-size.y, 3.0), fast_quotient(size.z, 3.0))
 
 
 @wl.function
@@ -55,14 +56,20 @@ def ray_box(start: wl.vec3, way: wl.vec3, size: wl.vec3) -> float:
 
 
 @wl.function
-def ray_wedge(start: wl.vec3, way: wl.vec3, size: wl.vec3) -> float:
-    """Distance to a wedge whose bounding box has half extents ``size`` about the origin."""
-    entry, leave = box_interval(start, way, size)
+def below_slope(entry: float, leave: float, start: wl.vec3, way: wl.vec3, size: wl.vec3) -> float:
+    """Distance to a wedge of a ray that is within its bounding box from ``entry`` to ``leave``."""
     height = size.z * start.y - size.y * start.z  # positive below the slope
     slope = reciprocal(size.z * way.y - size.y * way.z)
     entry = max(entry, -height * slope if slope > 0.0 else 0.0)
     leave = min(leave, -height * slope if slope < 0.0 else MISS)
     return entry if entry <= leave else MISS
+
+
+@wl.function
+def ray_wedge(start: wl.vec3, way: wl.vec3, size: wl.vec3) -> float:
+    """Distance to a wedge whose bounding box has half extents ``size`` about the origin."""
+    entry, leave = box_interval(start, way, size)
+    return below_slope(entry, leave, start, way, size)
 
 
 @wl.function
@@ -73,13 +80,16 @@ def ray_start(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int) -> 
 
 
 @wl.function
-def ray_shape(start: wl.vec3, way: wl.vec3, size: wl.vec3, shape: int) -> float:
+def ray_shape(start: wl.vec3, way: wl.vec3, size: wl.vec3, wedge: bool) -> float:
     """Distance to a box or a wedge in its own frame, about the centre of its bounding box."""
-    return ray_wedge(start, way, size) if shape == physics.WEDGE else ray_box(start, way, size)
+    entry, leave = box_interval(start, way, size)  # of both, so that threads with either take the same branch
+    if wedge:
+        return below_slope(entry, leave, start, way, size)
+    return entry if entry <= leave else MISS
 
 
 @wl.function
 def ray_solid(offset: wl.vec3, direction: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int) -> float:
     """Distance to a box or a wedge whose centre of mass is at ``offset`` from the origin."""
     way = wl.quat_rotate_inv(rotation, direction)
-    return ray_shape(ray_start(offset, rotation, size, shape), way, size, shape)
+    return ray_shape(ray_start(offset, rotation, size, shape), way, size, shape == physics.WEDGE)

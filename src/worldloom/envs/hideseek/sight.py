@@ -2,6 +2,7 @@
 
 import worldloom as wl
 from worldloom import physics
+from worldloom.core.kernels.bits import lowest_bit
 from worldloom.envs.hideseek.entities import (
     MAX_BOXES,
     MAX_MOVING,
@@ -32,6 +33,9 @@ from worldloom.physics.queries.slabs import MISS, reciprocal, reciprocals, recta
 FORWARD = wl.vec3(0.0, 1.0, 0.0)
 RAMPS_FROM = OTHERS + MAX_BOXES
 """First target that is a ramp."""
+SLACK = 0.01
+"""Distance, m, or square of one, by which bodies that are left out miss a ray at least: far more than rounding errors.
+"""
 
 
 @wl.function
@@ -130,6 +134,12 @@ def other_row(other: int, own_row: int) -> int:
 
 
 @wl.function
+def without_lowest(bits: int) -> int:
+    """A set of bits without its lowest one."""
+    return bits & (bits - 1)
+
+
+@wl.function
 def is_nearer(across: wl.vec4, wall: wl.vec4, distance: float) -> bool:
     """Whether a ray hits a wall before ``distance``.
 
@@ -142,10 +152,18 @@ def is_nearer(across: wl.vec4, wall: wl.vec4, distance: float) -> bool:
     return entry <= min(leave, across[3]) and entry < distance
 
 
+@wl.function
+def may_precede(offset: wl.vec3, way: wl.vec3, length_sq: float, radius: float) -> bool:
+    """Whether a sphere may reach the ray before the end of ``way``, if it reaches the ray at all."""
+    along = wl.dot(offset, way)
+    gap_sq = wl.length_sq(offset) - radius * radius
+    return along <= length_sq or gap_sq <= 2.0 * along - length_sq + SLACK
+
+
 @wl.system(threads=32)
 def look_past_obstacles(agent: Agent, world: Arena):
-    """Visibility of targets. A thread of a GPU has a body for the test of the cone, then a body and two walls, past
-    which half of the threads look at every second body in the cone, one after the other.
+    """Visibility of targets. A thread of a GPU has a body for the test of the cone; then two walls, past which half of
+    the threads look at every second body in the cone; then a body, past which they look at those that no wall hides.
     """
     own_row = world.first_agent + agent.number
     own = world.at(Solid, own_row)
@@ -170,24 +188,44 @@ def look_past_obstacles(agent: Agent, world: Arena):
         k = i % TARGETS
         corner = wl.vec4(origin.x, origin.y, origin.x, origin.y)
         wall, next_wall = level.obstacles[i % TARGETS] - corner, level.obstacles[i % TARGETS + TARGETS] - corner
-        body = world.at(Solid, other_row(k, own_row) if k < others else own_row)
-        offset = body.position - origin
-        start = ray_start(offset, body.rotation, body.size, body.shape)
-        radius = body.radius
+        left = in_cone if i < TARGETS else without_lowest(in_cone)
         hidden = 0
-        for j in range(TARGETS // 2):
-            other = 2 * j + i // TARGETS
-            if (in_cone >> other) & 1 == 1:
-                ray, across = agent.frames[2 * j + i // TARGETS, 0], agent.frames[2 * j + i // TARGETS, 1]
-                way, distance = first_three(ray), ray[3]
-                blocked = k < world.num_walls and is_nearer(across, wall, distance)
-                if k + TARGETS < world.num_walls:
-                    blocked = blocked or is_nearer(across, next_wall, distance)
-                if not blocked and k < others and k != other and may_hit(offset, way, wl.length_sq(way), radius):
-                    turned = wl.quat_rotate_inv(body.rotation, way)
-                    blocked = ray_shape(start, turned, body.size, body.shape) < distance
-                if blocked:
-                    hidden |= 1 << other
+        for _ in range(TARGETS // 2):
+            if left == 0:
+                break
+            other = lowest_bit(left)
+            left = without_lowest(without_lowest(left))
+            distance = agent.frames[wl.clamp(other, 0, TARGETS - 1), 0][3]
+            across = agent.frames[wl.clamp(other, 0, TARGETS - 1), 1]
+            blocked = k < world.num_walls and is_nearer(across, wall, distance)
+            if k + TARGETS < world.num_walls:
+                blocked = blocked or is_nearer(across, next_wall, distance)
+            if blocked:
+                hidden |= 1 << other
+        agent.hidden |= hidden
+    past_walls = in_cone & ~agent.hidden
+    for i in wl.share(2 * TARGETS):
+        k = i % TARGETS
+        left = past_walls if i < TARGETS else without_lowest(past_walls)
+        hidden = 0
+        if k < others and left != 0:
+            body = world.at(Solid, other_row(k, own_row))
+            offset = body.position - origin
+            rotation, size, shape, radius = body.rotation, body.size, body.shape, body.radius
+            start = ray_start(offset, rotation, size, shape)
+            for _ in range(TARGETS // 2):
+                if left == 0:
+                    break
+                other = lowest_bit(left)
+                left = without_lowest(without_lowest(left))
+                ray = agent.frames[wl.clamp(other, 0, TARGETS - 1), 0]
+                way = first_three(ray)
+                length_sq = wl.length_sq(way)
+                near = may_hit(offset, way, length_sq, radius) and may_precede(offset, way, length_sq, radius)
+                if near and k != other:
+                    turned = wl.quat_rotate_inv(rotation, way)
+                    if ray_shape(start, turned, size, shape == physics.WEDGE) < ray[3]:
+                        hidden |= 1 << other
         agent.hidden |= hidden
     seen_others = in_cone & ~agent.hidden
     agent.in_cone, agent.hidden = 0, 0
@@ -227,10 +265,30 @@ def body_frame(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int):
     )
 
 
+@wl.function
+def lidar_place(offset: wl.vec3, radius: float, ignored: bool) -> wl.vec4:
+    """Where horizontal rays may meet a body: its offset along x and y, and how far from it, negative for nowhere."""
+    reach = -1.0 if ignored or abs(offset.z) >= radius else radius + SLACK
+    return wl.vec4(offset.x, offset.y, reach, 0.0)
+
+
+@wl.function
+def may_meet(x: float, y: float, place: wl.vec4, farthest: float) -> bool:
+    """Whether a ray along (x, y), which has at most unit length, may meet a body of `lidar_place`.
+
+    Args:
+        x, y: the direction.
+        place: of the body.
+        farthest: distance of what the ray meets so far, times the square of the length of (x, y).
+    """
+    along, aside = place[0] * x + place[1] * y, place[0] * y - place[1] * x
+    return abs(aside) <= place[2] and along >= -place[2] and along - place[2] <= farthest
+
+
 @wl.system(threads=32)
 def scan_by_ray(agent: Agent, world: Arena):
     """The lidar: 30 horizontal rays, counter-clockwise from the front. A thread of a GPU computes the frame of a body,
-    then takes a ray past all bodies.
+    then takes a ray past all walls, and past the bodies that it may meet before them.
     """
     row = world.first_agent + agent.number
     own = world.at(Solid, row)
@@ -244,11 +302,10 @@ def scan_by_ray(agent: Agent, world: Arena):
             body = world.at(Solid, k)
             offset = body.position - origin
             start, along_x, along_y = body_frame(offset, body.rotation, body.size, body.shape)
-            if k == row or abs(offset.z) >= body.radius:
-                start[3] = 0.0
             agent.frames[k, 0] = start
             agent.frames[k, 1] = along_x
             agent.frames[k, 2] = along_y
+            agent.places[k] = lidar_place(offset, body.radius, k == row)
     for ray in wl.share(RAYS):
         x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
         inverse_x, inverse_y = reciprocal(x), reciprocal(y)
@@ -257,14 +314,21 @@ def scan_by_ray(agent: Agent, world: Arena):
             wall = level.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
             entry, leave = rectangle_interval(inverse_x, inverse_y, wall)
             nearest = min(nearest, entry if entry <= leave else MISS)
+        farthest = nearest * (x * x + y * y)
+        met = 0  # bits, the last body first
         for k in range(wl.clamp(bodies, 0, MAX_MOVING)):
-            start, along_x, along_y = agent.frames[k, 0], agent.frames[k, 1], agent.frames[k, 2]
+            met = 2 * met + (1 if may_meet(x, y, agent.places[k], farthest) else 0)
+        for _ in range(MAX_MOVING):
+            if met == 0:
+                break
+            k = bodies - 1 - lowest_bit(met)
+            met = without_lowest(met)
+            start = agent.frames[wl.clamp(k, 0, MAX_MOVING - 1), 0]
+            along_x = agent.frames[wl.clamp(k, 0, MAX_MOVING - 1), 1]
+            along_y = agent.frames[wl.clamp(k, 0, MAX_MOVING - 1), 2]
             way = first_three(along_x) * x + first_three(along_y) * y
             size = wl.vec3(abs(start[3]), along_x[3], along_y[3])
-            if start[3] > 0.0:
-                nearest = min(nearest, ray_box(first_three(start), way, size))
-            elif start[3] < 0.0:
-                nearest = min(nearest, ray_wedge(first_three(start), way, size))
+            nearest = min(nearest, ray_shape(first_three(start), way, size, start[3] < 0.0))
         agent.lidar[ray] = nearest if nearest <= world.lidar_range else 0.0
 
 
@@ -288,18 +352,20 @@ def scan_by_body(agent: Agent, world: Arena):
         body = world.at(Solid, k)
         offset = body.position - origin
         start, along_x, along_y = body_frame(offset, body.rotation, body.size, body.shape)
-        if k == row or abs(offset.z) >= body.radius:
-            start[3] = 0.0
+        place = lidar_place(offset, body.radius, k == row)
         agent.frames[k, 0] = start
         agent.frames[k, 1] = along_x
         agent.frames[k, 2] = along_y
+        agent.places[k] = place
         begin, of_x, of_y = first_three(start), first_three(along_x), first_three(along_y)
         size = wl.vec3(abs(start[3]), along_x[3], along_y[3])
+        if place[2] < 0.0:
+            continue
         if start[3] > 0.0:
             for ray in wl.share(RAYS):
                 x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
                 agent.lidar[ray] = min(agent.lidar[ray], ray_box(begin, of_x * x + of_y * y, size))
-        elif start[3] < 0.0:
+        else:
             for ray in wl.share(RAYS):
                 x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
                 agent.lidar[ray] = min(agent.lidar[ray], ray_wedge(begin, of_x * x + of_y * y, size))

@@ -1,4 +1,4 @@
-"""Python's own functions: ``abs``, ``min``, ``max``, ``round``, ``len``, ``pow`` and ``bool``; and quotients."""
+"""Python's own functions: ``abs``, ``min``, ``max``, ``round``, ``len``, ``pow`` and ``bool``; quotients and bits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from worldloom.core.frontend.calls.constructors import conversion, to_integer
 from worldloom.core.frontend.calls.math_calls import math_call
 from worldloom.core.frontend.shared_loop import share
 from worldloom.core.frontend.values import ArrayType, TupleType, Value
+from worldloom.core.kernels.bits import lowest_bit
 from worldloom.core.kernels.quotients import fast_quotient
 from worldloom.core.model.dtypes import is_composite, shape_of
 
@@ -84,6 +85,12 @@ def _fast_quotient(flow: Expressions, node: ast.Call) -> Value:
     return Value(code, wp.float32)
 
 
+def _lowest_bit(flow: Expressions, node: ast.Call) -> Value:
+    if len(node.args) != 1:
+        raise flow.error("lowest_bit() takes one integer", "give it one", node)
+    return Value(nodes.call("wl_lowest_bit", flow.number(node.args[0], wp.int32, "the integer")), wp.int32)
+
+
 BUILTINS: dict[Any, Any] = {
     share: _share,
     abs: _abs,
@@ -93,5 +100,6 @@ BUILTINS: dict[Any, Any] = {
     len: _len,
     pow: _pow,
     bool: _bool,
+    lowest_bit: _lowest_bit,
     fast_quotient: _fast_quotient,
 }
