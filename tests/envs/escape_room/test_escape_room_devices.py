@@ -7,8 +7,8 @@ from thorough import THOROUGH
 
 import worldloom as wl
 from worldloom.core.measure.random_actions import random_actions
-from worldloom.core.tools.compare import Comparison
-from worldloom.envs.escape_room.entities import RANDOM_ROOM
+from worldloom.core.tools.compare import Comparison, first_difference
+from worldloom.envs.escape_room.entities import AGENT, CUBE, DOOR, LIDAR_TYPE, RANDOM_ROOM, STEPS_LEFT, WALL
 
 STEPS = 40 if THOROUGH else 6
 
@@ -24,6 +24,23 @@ def test_plain_python_and_compiled_code_agree() -> None:
     finally:
         for sim in comparison.simulations:
             sim.close()
+
+
+def test_both_ways_of_the_lidar_give_the_same_bits() -> None:
+    """In all columns: a simulation on a GPU has the state of one on the CPU."""
+    ways = [{"lidar": way} for way in ("boxes", "spheres")]
+    one, other = (wl.Simulation("EscapeRoom-v0", 12, "cpu", seed=3, alternatives=way) for way in ways)
+    rng, types = np.random.default_rng(2), set[float]()
+    for sim in (one, other):
+        sim.set_config("second_room", RANDOM_ROOM)
+        sim.set_config("max_steps", 60)
+    for step in range(120):
+        assert first_difference(one, other, step) is None
+        types |= set((6.0 * one["Agent"].sight.numpy()[:, :, LIDAR_TYPE:STEPS_LEFT]).round().ravel().tolist())
+        actions = random_actions(one, rng)
+        for sim in (one, other):
+            sim.step(actions)
+    assert {CUBE, WALL, AGENT, DOOR} <= types
 
 
 def test_worlds_do_not_depend_on_the_size_of_the_batch() -> None:

@@ -51,6 +51,7 @@ STEPS_LEFT = 92
 AGENT_ID = 93
 NUM_OBSERVED = 94
 
+Frame = wl.vec(12)  # 48 bytes, which a GPU moves in three pieces
 FULL_CIRCLE = [2.0 * math.pi * ray / LIDAR_RAYS for ray in range(LIDAR_RAYS)]
 
 
@@ -135,7 +136,7 @@ class Agent(wl.Entity):
     # world's x axis, its y axis and the eye, each with a half extent).
     outlines: wl.Persistent(wl.Array(wl.vec4, NUM_UPRIGHT))
     spheres: wl.Persistent(wl.Array(wl.vec4, NUM_TURNED))
-    frames: wl.Persistent(wl.Array(wl.vec4, NUM_TURNED, 3))
+    frames: wl.Persistent(wl.Array(Frame, NUM_TURNED))
     sight: wl.Observation(NUM_OBSERVED)
     reward: wl.Reward
     rooms_passed: wl.Info(float, metric=True)  # rooms that both agents have left by their doors

@@ -17,7 +17,7 @@ from worldloom.envs.escape_room.entities import (
 )
 from worldloom.envs.escape_room.grab import grab
 from worldloom.envs.escape_room.levels import RESET
-from worldloom.envs.escape_room.lidar import cast_lidar
+from worldloom.envs.escape_room.lidar import LIDAR
 from worldloom.envs.escape_room.observations import observe
 from worldloom.envs.escape_room.rendering import draw
 from worldloom.envs.escape_room.rules import (
@@ -54,7 +54,7 @@ ESCAPE_ROOM = wl.register(
         reward_partners,
         end_episode,
     ],
-    observe=[observe, cast_lidar],
+    observe=[observe, LIDAR],
     render=draw,
     frames_per_second=25,
     max_steps=200,

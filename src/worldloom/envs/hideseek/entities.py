@@ -31,6 +31,7 @@ MAX_SOLIDS = MAX_OBSTACLES + MAX_AGENTS + 1
 CANDIDATES = 32
 """Places for a body that are tested at the same time."""
 RAYS = 30
+Frame = wl.vec(12)  # 48 bytes, which a GPU moves in three pieces
 
 EXTENT = 18.0  # m, half the side of the arena
 WALL_HALF_WIDTH = 0.2  # m
@@ -128,7 +129,7 @@ class Agent(wl.Entity):
     in_cone: int  # 1 << other for bodies ahead, and for those of them that are hidden, while the agent looks
     hidden: int
     visible: wl.Array(float, TARGETS)  # 1 for what it sees: other agents, boxes, ramps
-    frames: wl.Array(wl.vec4, MAX_MOVING, 3)  # of bodies for rays, see sight.body_frame
+    frames: wl.Array(Frame, MAX_MOVING)  # of bodies for rays, see sight.body_frame
     places: wl.Array(wl.vec4, MAX_MOVING)  # where rays of the lidar may meet bodies, see sight.lidar_place
     choose: wl.Action(wl.MultiDiscrete(11, 11, 11, 2, 2))  # x, y, turn (5 for none), grab, lock
     myself: wl.Observation(SELF_FEATURES)

@@ -13,6 +13,7 @@ from worldloom.envs.hideseek.entities import (
     WALL_HEIGHT,
     Agent,
     Arena,
+    Frame,
     Level,
     Solid,
 )
@@ -48,11 +49,6 @@ def target_row(target: int, number: int, boxes: int, first_agent: int, agents: i
         return target - OTHERS if target - OTHERS < boxes else -1
     ramp = boxes + target - RAMPS_FROM
     return ramp if ramp < first_agent else -1
-
-
-@wl.function
-def first_three(v: wl.vec4) -> wl.vec3:
-    return wl.vec3(v[0], v[1], v[2])
 
 
 @wl.function
@@ -180,8 +176,9 @@ def look_past_obstacles(agent: Agent, world: Arena):
                 distance = ray_solid(way, way, body.rotation, body.size, body.shape)
                 inverse = reciprocals(way)
                 entry, leave = height_interval(origin.z, inverse.z)
-                agent.frames[other, 0] = wl.vec4(way.x, way.y, way.z, distance)
-                agent.frames[other, 1] = wl.vec4(inverse.x, inverse.y, entry, leave)
+                agent.frames[other] = Frame(
+                    way.x, way.y, way.z, distance, inverse.x, inverse.y, entry, leave, 0.0, 0.0, 0.0, 0.0
+                )
                 agent.in_cone |= 1 << other
     in_cone = agent.in_cone
     for i in wl.share(2 * TARGETS):
@@ -195,8 +192,8 @@ def look_past_obstacles(agent: Agent, world: Arena):
                 break
             other = lowest_bit(left)
             left = without_lowest(without_lowest(left))
-            distance = agent.frames[wl.clamp(other, 0, TARGETS - 1), 0][3]
-            across = agent.frames[wl.clamp(other, 0, TARGETS - 1), 1]
+            ray = agent.frames[wl.clamp(other, 0, TARGETS - 1)]
+            across, distance = wl.vec4(ray[4], ray[5], ray[6], ray[7]), ray[3]
             blocked = k < world.num_walls and is_nearer(across, wall, distance)
             if k + TARGETS < world.num_walls:
                 blocked = blocked or is_nearer(across, next_wall, distance)
@@ -218,8 +215,8 @@ def look_past_obstacles(agent: Agent, world: Arena):
                     break
                 other = lowest_bit(left)
                 left = without_lowest(without_lowest(left))
-                ray = agent.frames[wl.clamp(other, 0, TARGETS - 1), 0]
-                way = first_three(ray)
+                ray = agent.frames[wl.clamp(other, 0, TARGETS - 1)]
+                way = wl.vec3(ray[0], ray[1], ray[2])
                 length_sq = wl.length_sq(way)
                 near = may_hit(offset, way, length_sq, radius) and may_precede(offset, way, length_sq, radius)
                 if near and k != other:
@@ -245,7 +242,7 @@ LOOK = wl.Alternatives("look", {"targets": [look], "obstacles": [look_past_obsta
 
 
 @wl.function
-def body_frame(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int):
+def body_frame(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int) -> Frame:
     """A body at ``offset`` from the start of rays, in its own frame.
 
     Returns:
@@ -258,11 +255,17 @@ def body_frame(offset: wl.vec3, rotation: wl.quat, size: wl.vec3, shape: int):
     if shape == physics.WEDGE:
         start -= wedge_middle(size)
         width = -width
-    return (
-        wl.vec4(start.x, start.y, start.z, width),
-        wl.vec4(axes[0, 0], axes[0, 1], axes[0, 2], size.y),
-        wl.vec4(axes[1, 0], axes[1, 1], axes[1, 2], size.z),
-    )
+    return Frame(
+        start.x, start.y, start.z, width,
+        axes[0, 0], axes[0, 1], axes[0, 2], size.y,
+        axes[1, 0], axes[1, 1], axes[1, 2], size.z,
+    )  # fmt: skip
+
+
+@wl.function
+def frame_way(frame: Frame, x: float, y: float) -> wl.vec3:
+    """A horizontal direction in the frame of a body."""
+    return wl.vec3(frame[4], frame[5], frame[6]) * x + wl.vec3(frame[8], frame[9], frame[10]) * y
 
 
 @wl.function
@@ -301,10 +304,7 @@ def scan_by_ray(agent: Agent, world: Arena):
         if k < bodies:
             body = world.at(Solid, k)
             offset = body.position - origin
-            start, along_x, along_y = body_frame(offset, body.rotation, body.size, body.shape)
-            agent.frames[k, 0] = start
-            agent.frames[k, 1] = along_x
-            agent.frames[k, 2] = along_y
+            agent.frames[k] = body_frame(offset, body.rotation, body.size, body.shape)
             agent.places[k] = lidar_place(offset, body.radius, k == row)
     for ray in wl.share(RAYS):
         x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
@@ -323,12 +323,9 @@ def scan_by_ray(agent: Agent, world: Arena):
                 break
             k = bodies - 1 - lowest_bit(met)
             met = without_lowest(met)
-            start = agent.frames[wl.clamp(k, 0, MAX_MOVING - 1), 0]
-            along_x = agent.frames[wl.clamp(k, 0, MAX_MOVING - 1), 1]
-            along_y = agent.frames[wl.clamp(k, 0, MAX_MOVING - 1), 2]
-            way = first_three(along_x) * x + first_three(along_y) * y
-            size = wl.vec3(abs(start[3]), along_x[3], along_y[3])
-            nearest = min(nearest, ray_shape(first_three(start), way, size, start[3] < 0.0))
+            frame = agent.frames[wl.clamp(k, 0, MAX_MOVING - 1)]
+            start, size = wl.vec3(frame[0], frame[1], frame[2]), wl.vec3(abs(frame[3]), frame[7], frame[11])
+            nearest = min(nearest, ray_shape(start, frame_way(frame, x, y), size, frame[3] < 0.0))
         agent.lidar[ray] = nearest if nearest <= world.lidar_range else 0.0
 
 
@@ -351,24 +348,21 @@ def scan_by_body(agent: Agent, world: Arena):
     for k in range(world.first_agent + world.num_agents):
         body = world.at(Solid, k)
         offset = body.position - origin
-        start, along_x, along_y = body_frame(offset, body.rotation, body.size, body.shape)
+        frame = body_frame(offset, body.rotation, body.size, body.shape)
         place = lidar_place(offset, body.radius, k == row)
-        agent.frames[k, 0] = start
-        agent.frames[k, 1] = along_x
-        agent.frames[k, 2] = along_y
+        agent.frames[k] = frame
         agent.places[k] = place
-        begin, of_x, of_y = first_three(start), first_three(along_x), first_three(along_y)
-        size = wl.vec3(abs(start[3]), along_x[3], along_y[3])
+        start, size = wl.vec3(frame[0], frame[1], frame[2]), wl.vec3(abs(frame[3]), frame[7], frame[11])
         if place[2] < 0.0:
             continue
-        if start[3] > 0.0:
+        if frame[3] > 0.0:
             for ray in wl.share(RAYS):
                 x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
-                agent.lidar[ray] = min(agent.lidar[ray], ray_box(begin, of_x * x + of_y * y, size))
+                agent.lidar[ray] = min(agent.lidar[ray], ray_box(start, frame_way(frame, x, y), size))
         else:
             for ray in wl.share(RAYS):
                 x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
-                agent.lidar[ray] = min(agent.lidar[ray], ray_wedge(begin, of_x * x + of_y * y, size))
+                agent.lidar[ray] = min(agent.lidar[ray], ray_wedge(start, frame_way(frame, x, y), size))
     for ray in wl.share(RAYS):
         if agent.lidar[ray] > world.lidar_range:
             agent.lidar[ray] = 0.0
