@@ -35,6 +35,7 @@ from worldloom.core.kernels import (
     guards,
     population_kernels,
     random,
+    rotations,
     warp_reductions,
     wrapping,
 )
@@ -52,6 +53,7 @@ _NAMESPACE: dict[str, Any] = {
     f"{exact.PREFIX}normal": random.exact_normal,
     **exact.SPACE,
     **wrapping.SPACE,
+    **rotations.SPACE,
     "report_fault": guards.report_fault,
     "checked_index": guards.checked_index,
     "checked_slot": guards.checked_slot,

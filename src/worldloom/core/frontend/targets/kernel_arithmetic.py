@@ -14,6 +14,7 @@ from worldloom.core.frontend import nodes
 from worldloom.core.frontend.targets.accessors import type_code
 from worldloom.core.frontend.targets.target import Target
 from worldloom.core.frontend.values import RefType, is_scalar
+from worldloom.core.kernels.rotations import SHORT
 from worldloom.core.kernels.wrapping import PREFIX as WRAPS
 from worldloom.core.kernels.wrapping import RING, UNSIGNED
 from worldloom.core.kernels.wrapping import SCALAR as WRAPPING
@@ -75,6 +76,10 @@ class KernelArithmetic(Target):
             if composite is not None and name in RING:
                 return self._unsigned(name, types, arguments)
         return super().math_call(name, types, arguments)
+
+    def function(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
+        short = None if self.exact else SHORT.get((name, types))
+        return super().function(name, types, arguments) if short is None else nodes.call(short, *arguments)
 
     def _unsigned(self, name: str, types: tuple[Any, ...], arguments: list[ast.expr]) -> ast.expr:
         """A Warp function of vectors or matrices of integers, computed with unsigned numbers."""
