@@ -8,6 +8,7 @@ vector from A's centre to B's.
 import math
 
 import worldloom as wl
+from worldloom.core.kernels.quotients import fast_quotient
 from worldloom.physics.bodies import Response
 from worldloom.physics.geometry.clipping import Points, manifold_point, points_of
 
@@ -26,7 +27,7 @@ def softness(frequency: float, damping: float, h: float):
     omega = 2.0 * math.pi * frequency
     rate = 2.0 * damping + h * omega
     scaled = h * omega * rate
-    return omega / rate, scaled / (1.0 + scaled), 1.0 / (1.0 + scaled)
+    return fast_quotient(omega, rate), fast_quotient(scaled, 1.0 + scaled), fast_quotient(1.0, 1.0 + scaled)
 
 
 @wl.function
@@ -118,7 +119,12 @@ def normal_response(
 @wl.function
 def inverse_diagonal(matrix: Response) -> wl.vec4:
     """1 / K_ii."""
-    return wl.vec4(1.0 / matrix[0], 1.0 / matrix[2], 1.0 / matrix[5], 1.0 / matrix[9])
+    return wl.vec4(
+        fast_quotient(1.0, matrix[0]),
+        fast_quotient(1.0, matrix[2]),
+        fast_quotient(1.0, matrix[5]),
+        fast_quotient(1.0, matrix[9]),
+    )
 
 
 @wl.function
@@ -171,7 +177,7 @@ def clamp_to_disc(point: wl.vec2, radius: float) -> wl.vec2:
     """The nearest point within a disc about the origin."""
     length_sq = wl.length_sq(point)
     if length_sq > radius * radius:
-        return point * (radius / wl.sqrt(length_sq))
+        return point * fast_quotient(radius, wl.sqrt(length_sq))
     return point
 
 
