@@ -11,7 +11,7 @@ import worldloom as wl
 from worldloom.physics.bodies import STATIC
 
 MAX_SHARED_COLOURS = 30
-COLOURS = 4  # with a kernel for each of their passes, where worlds are solved by colour
+COLOURS = 3  # with a kernel for each of their passes, where worlds are solved by colour
 LATER = COLOURS  # batch of the contact whose thread solves all contacts of later colours
 SUBSTEPS = 4  # of these worlds, with SWEEPS in each half
 SWEEPS = 1
