@@ -96,7 +96,10 @@ def _dawdle() -> None:
 
 
 class Machine:
-    """One simulation whose steps and resets are run by Python threads, from the text that CUDA would get."""
+    """One simulation whose steps and resets are run by Python threads, from the text that CUDA would get.
+
+    ``any_order`` runs warps and blocks in random order, for worlds in which no sum of real numbers depends on it.
+    """
 
     def __init__(
         self,
@@ -104,15 +107,18 @@ class Machine:
         exact: bool = False,
         uneven: int = MAX_THREADS_PER_WORLD,
         list_width: int = NO_LISTS,
+        any_order: bool = False,
     ) -> None:
-        self.simulation, self.reports = simulation, []
+        self.simulation, self.reports, self.any_order = simulation, [], any_order
         self.program = generate(simulation.schedule, True, True, exact, uneven, list_width)
         lists = simulation.schedule.lists.values()
         entries = [entry for entry in (*self.program.step, *self.program.reset) if isinstance(entry, KernelSpec)]
         used = {column for spec in entries for column in spec.columns}
-        listed = scratch.allocate([], {}, used, simulation.num_worlds, simulation.device, lists)
-        self.tables = {**simulation.tables, **listed}
+        populations, known = simulation.definition.populations.values(), simulation.schedule.scratch
+        noted = scratch.allocate(populations, known, used, simulation.num_worlds, simulation.device, lists)
+        self.tables = {**simulation.tables, **noted}
         self.lock, self.here = threading.Lock(), threading.local()
+        self.alarm = Memory(np.zeros(1, np.int32))
         tree = _WholeDivision().visit(ast.parse("from __future__ import annotations\n" + self.program.text))
         self.space = {
             "wp": _Warp(self),
@@ -150,7 +156,8 @@ class Machine:
                 together = WARP_SIZE if spec.whole_warps else spec.threads
                 block = max(together, BLOCK) if spec.stages else together
                 size = spec.launch_size(self.simulation.num_worlds)
-                for first in range(0, size, block):
+                starts = range(0, size, block)
+                for first in random.sample(starts, len(starts)) if self.any_order else starts:
                     self._group(spec, range(first, min(first + block, size)), block)
 
     def _group(self, spec: KernelSpec, numbers: range, block: int) -> None:
@@ -162,7 +169,7 @@ class Machine:
         rows = np.int32(spec.active_threads(self.simulation.num_worlds))
         failed: list[BaseException] = []
         columns = [Memory(self.tables[t][f].values) for t, f in spec.columns]
-        extra = [None] * (spec.takes_errors + spec.takes_alarm)
+        extra = [None] * spec.takes_errors + [self.alarm] * spec.takes_alarm
 
         def run(number: int) -> None:
             self.here.number, self.here.barrier, self.here.votes, self.here.lane = (
@@ -262,6 +269,7 @@ class Machine:
             "checked_index": self._checked,
             "checked_slot": self._checked,
             "find_serial": self._find,
+            "count_below": lambda serials, begin, end, bound: np.searchsorted(serials.values[begin:end], bound),
             "count_birth": self._birth,
             "later_of_pair": lambda number: np.int32((1 + math.isqrt(8 * int(number) + 1)) // 2),
             "serial_number": lambda step, system, slot, share, nth: np.int64(

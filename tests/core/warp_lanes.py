@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.core.codegen.compaction_pooled import CompactionKernel
+from worldloom.core.codegen.compaction_kernel import CompactionKernel
 from worldloom.core.frontend.targets.kernel_names import column_argument
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 

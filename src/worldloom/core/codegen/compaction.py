@@ -4,7 +4,8 @@ Spawned entities beyond the capacity overflow: they are dropped and counted. Unl
 fault of their world.
 
 On the CPU a loop goes over the rows of each world. On CUDA the 32 threads of a warp share a world: they read 32 rows at
-a time, and each computes its new row from the votes of the threads before it.
+a time, and each computes its new row from the votes of the threads before it. Large populations have several kernels,
+see :mod:`worldloom.core.codegen.compaction_large`.
 """
 
 from __future__ import annotations
@@ -106,22 +107,29 @@ class CompactionWriter(ColumnParameters):
         return self._put(DESPAWNED, "base", "False")
 
     def _compact_rows_cuda(self) -> list[str]:
+        return [
+            f"    for turn in range((count + {WARP_SIZE - 1}) / {WARP_SIZE}):",
+            *[f"        {line}" for line in self._compact_turn(clears=True)],
+            f"    if lane == 0: {self._forget_first()}",
+        ]
+
+    def _compact_turn(self, clears: bool) -> list[str]:
+        """Move the survivors among the rows of one turn of a warp; ``clears`` also forgets the despawned ones."""
         # Where one of them moves, all threads read before any of them writes: the new row of one is the old row of
         # another. Often none does, since those that stay come first.
         reads = {n: f"held_{n} = {self._get(n, 'base + wp.min(slot, count - 1)')}" for n, _ in self._moving()}
         writes = {n: self._put(n, "base + place", f"held_{n}") for n, _ in self._moving()}
         plain = [n for n, field in self._moving() if not field.shape]
         lines = [
-            f"    for turn in range((count + {WARP_SIZE - 1}) / {WARP_SIZE}):",
-            f"        slot = turn * {WARP_SIZE} + lane",
-            "        there = slot < count",
-            "        stays = wp.bool(False)",
-            "        if there:",
-            f"            stays = not {self._get(DESPAWNED, 'base + slot')}",
-            "        votes = warp_votes(stays)",
-            "        place = kept + votes_before(votes, lane)",
-            f"        if there and not stays: {self._put(DESPAWNED, 'base + slot', 'False')}",
-            "        moves = stays and place != slot",
+            f"slot = turn * {WARP_SIZE} + lane",
+            "there = slot < count",
+            "stays = wp.bool(False)",
+            "if there:",
+            f"    stays = not {self._get(DESPAWNED, 'base + slot')}",
+            "votes = warp_votes(stays)",
+            "place = kept + votes_before(votes, lane)",
+            *([f"if there and not stays: {self._put(DESPAWNED, 'base + slot', 'False')}"] if clears else []),
+            "moves = stays and place != slot",
         ]
         moved = [*[reads[n] for n in plain], "sync_warp()", "if moves:", *[f"    {writes[n]}" for n in plain]]
         for name, field in self._moving():
@@ -129,11 +137,10 @@ class CompactionWriter(ColumnParameters):
                 moved += element_loops(field.shape, [reads[name], "sync_warp()", f"if moves: {writes[name]}"])
         return [
             *lines,
-            "        if warp_votes(moves) != wp.uint32(0):",
-            *[f"            {line}" for line in moved],
-            "        kept += vote_count(votes)",
-            "        sync_warp()",
-            f"    if lane == 0: {self._forget_first()}",
+            "if warp_votes(moves) != wp.uint32(0):",
+            *[f"    {line}" for line in moved],
+            "kept += vote_count(votes)",
+            "sync_warp()",
         ]
 
     def _append_spawned_cpu(self) -> list[str]:

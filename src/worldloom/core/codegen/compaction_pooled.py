@@ -14,41 +14,20 @@ changed in the whole batch, the last three return at once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from worldloom.core.codegen.compaction import CompactionWriter, element_index, element_loops
+from worldloom.core.codegen.compaction_kernel import CompactionKernel
 from worldloom.core.frontend.targets import accessors
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model import scratch_columns
-from worldloom.core.model.columns import ColumnKey, FaultSites
+from worldloom.core.model.columns import FaultSites
 from worldloom.core.model.fields import Field
 from worldloom.core.model.population import DESPAWNED, ROW_WORLD, SERIAL, Population
 from worldloom.core.model.scratch_columns import ACTIVE, CURSOR, MOVING, ROOM, STAGED, STATE, spare
 
 ITEMS = 16
 """Sums per thread of ``scan_sums``."""
-
-
-@dataclass(frozen=True)
-class CompactionKernel:
-    """A kernel of a compaction, without a name.
-
-    Attributes:
-        lines: Its body.
-        columns: The columns that it takes.
-        rows: Threads per world.
-        total: Threads in total, where they are not per world.
-        whole_warps: Whether the threads of a warp cooperate.
-        closes: Whether it reports entities that did not fit, and so takes the buffer of faults and the alarm.
-    """
-
-    lines: list[str]
-    columns: tuple[ColumnKey, ...]
-    rows: int = 1
-    total: int | None = None
-    whole_warps: bool = False
-    closes: bool = False
 
 
 def compaction_kernels(

@@ -20,7 +20,8 @@ from worldloom.core.codegen.blocks import (
 from worldloom.core.codegen.coalescing import Coalescing
 from worldloom.core.codegen.column_access import Arguments, ColumnAccess
 from worldloom.core.codegen.compaction import WORLDS_PER_WARP, CompactionWriter, reason_of_compaction
-from worldloom.core.codegen.compaction_pooled import compaction_kernels
+from worldloom.core.codegen.compaction_choice import several_kernels
+from worldloom.core.codegen.compaction_kernel import CompactionKernel
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, note_changes
 from worldloom.core.codegen.grid_writer import GridKernelWriter
 from worldloom.core.codegen.kernel_spec import KernelSpec
@@ -123,8 +124,9 @@ class KernelWriter:
             return [self.grid(phase, number, part)]
         if isinstance(part, KernelGroup):
             return [self.kernel(phase, number, part)]
-        if part.population.pooled:
-            return [*self.pooled_compaction(phase, number, part)]
+        kernels = several_kernels(part, self.schedule, self.sites, self.types, self.cuda)
+        if kernels:
+            return [*self.compaction_kernels(phase, number, part, kernels)]
         return [self.compaction(phase, number, part)]
 
     def stage_kernel(self, phase: str, number: int, groups: list[KernelGroup]) -> KernelSpec:
@@ -168,12 +170,14 @@ class KernelWriter:
         spec = self._spec(text, threads, [node.label], (always_read, []), reason_of_compaction(population))
         return replace(spec, whole_warps=threads > 1)
 
-    def pooled_compaction(self, phase: str, number: int, node: CompactionNode) -> list[KernelSpec]:
-        population = node.population
-        overflow, fields = population.limit.overflow, self.schedule.tables[population.table].fields
-        always_read = [(WORLD, f"{population.table}__{name}") for name in ("pending", "changed", "count", "first")]
+    def compaction_kernels(
+        self, phase: str, number: int, node: CompactionNode, kernels: list[CompactionKernel]
+    ) -> list[KernelSpec]:
+        population, overflow = node.population, node.population.limit.overflow
+        read = ("pending", "changed", *(["count", "first"] if population.pooled else []))
+        always_read = [(WORLD, f"{population.table}__{name}") for name in read]
         specs: list[KernelSpec] = []
-        for index, kernel in enumerate(compaction_kernels(population, fields, self.sites, self.types, self.cuda)):
+        for index, kernel in enumerate(kernels):
             errors, alarm = overflow != "drop" and kernel.closes, overflow == "error" and kernel.closes
             arguments = self.columns.fields(kernel.columns)
             text = KernelText(f"{phase}_{number}_{index}", kernel.lines, arguments, [], errors, alarm)

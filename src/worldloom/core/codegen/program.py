@@ -61,6 +61,7 @@ _NAMESPACE: dict[str, Any] = {
     "thread_number": guards.thread_number,
     "serial_number": population_kernels.serial_number,
     "find_serial": population_kernels.find_serial,
+    "count_below": population_kernels.count_below,
     "warp_votes": population_kernels.warp_votes,
     "votes_before": population_kernels.votes_before,
     "vote_count": population_kernels.vote_count,

@@ -38,6 +38,20 @@ def find_serial(serials: wp.array(dtype=wp.int64), first: wp.int32, count: wp.in
 
 
 @wp.func
+def count_below(serials: wp.array(dtype=wp.int64), begin: wp.int32, end: wp.int32, bound: wp.int64):
+    """How many of the ascending numbers in the rows ``begin`` to ``end - 1`` are less than ``bound``."""
+    low = wp.int32(begin)
+    high = wp.int32(end)
+    while low < high:
+        middle = low + (high - low) / 2
+        if serials[middle] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low - begin
+
+
+@wp.func
 def pooled_row(first: wp.int32, count: wp.int32, slot: wp.int32, batch: wp.int32):
     """The row of a slot where all worlds share the rows; for an empty world, the unused row after all others."""
     if count == 0:

@@ -34,6 +34,11 @@ STEP_BITS, SYSTEM_BITS, SPAWN_INDEX_BITS = 27, 11, 25
 """Bits of the parts of a serial number: the step, the system, and the index of the spawn. No counter is needed."""
 
 
+LARGE = 4096
+"""Rows of a world, or spawns between two compactions, from which CUDA compacts a population with several kernels. One
+warp per world is faster for fewer: it needs one launch, but compares all serial numbers of spawned entities."""
+
+
 @dataclass(frozen=True)
 class UpTo:
     """The capacity of a kind of entity whose number varies: ``entities={Bullet: wl.UpTo(64)}``.
@@ -98,6 +103,11 @@ class Population:
         return self.limit.batch is not None
 
     @property
+    def large(self) -> bool:
+        """Whether on CUDA the threads of many warps compact a world, see :data:`LARGE`."""
+        return not self.pooled and max(self.limit.per_world, self.spawn_capacity) >= LARGE
+
+    @property
     def new_table(self) -> str:
         """The table that spawned entities are written to."""
         return f"{self.table}__new"
@@ -114,7 +124,7 @@ class Population:
 
     @property
     def scratch_table(self) -> str:
-        """The table of the memory that the kernels of a compaction share, if the population is pooled."""
+        """The table of the memory that the kernels of a compaction share, if the population is pooled or large."""
         return f"{self.table}__scratch"
 
     @property

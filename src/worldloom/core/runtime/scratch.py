@@ -1,4 +1,4 @@
-"""Memory for the scratch columns of pooled populations, and for lists of rows."""
+"""Memory for the scratch columns of pooled and of large populations, and for lists of rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.kernels.population_kernels import WARP_SIZE
+from worldloom.core.model import sort_columns
 from worldloom.core.model.fields import Field
 from worldloom.core.model.population import Population
 from worldloom.core.model.row_list import ROWS, VALUES, RowList
@@ -18,6 +19,8 @@ from worldloom.core.runtime.table import Table
 
 def rows(population: Population, name: str, num_worlds: int) -> int:
     """Number of rows of one of the columns."""
+    if not population.pooled:
+        return sort_columns.rows(population, name, num_worlds)
     if name == STATE.name:
         return 5
     if name in PER_WORLD:

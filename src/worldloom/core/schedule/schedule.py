@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable
 
 from worldloom.core.frontend.system import System
-from worldloom.core.model import scratch_columns
+from worldloom.core.model import scratch_columns, sort_columns
 from worldloom.core.model.columns import WORLD, RowCounts
 from worldloom.core.model.entity import World
 from worldloom.core.model.launch import Launch, Mask, label_of, launch_node
@@ -47,6 +47,7 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule
     pairs = {s.pair.__name__: s.pair.max_pairs(definition.rows) for s in definition.systems if s.pair is not None}
     counts = RowCounts({WORLD: 1, **definition.rows, **staging, **agent_rows, **pairs}, definition.populations)
     scratch = {p.scratch_table: scratch_columns.fields(p, tables[p.table].fields) for p in populations if p.pooled}
+    scratch |= {p.scratch_table: sort_columns.fields() for p in populations if p.large}
     lists = find_lists([*step, *reset], counts)
     scratch |= {rows.name: rows.fields for rows in lists.values()}
     return Schedule(tables, counts, step, reset, scratch, lists, narrow=definition.narrow)
