@@ -16,6 +16,7 @@ from worldloom.core.codegen import compaction_large
 from worldloom.core.codegen.compaction_large import run_lengths
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import Program, generate
+from worldloom.core.codegen.world_lists import NO_LISTS, list_width
 from worldloom.core.model import population
 from worldloom.core.model.population import SERIAL
 from worldloom.core.tools.compare import first_difference
@@ -177,6 +178,8 @@ def test_the_kernels_of_small_and_of_large_populations(monkeypatch: pytest.Monke
     cpu = [s for s in generate(schedule, True, cuda=False).step if isinstance(s, KernelSpec)]
     assert [s.labels for s in cpu].count(("compact Grain",)) == 2
     assert not any(table.endswith("__scratch") for spec in cpu for table, _ in spec.columns)
+    many_worlds = generate(schedule, True, cuda=True, list_width=list_width(65))
+    assert len(compactions(many_worlds, "compact Grain")) == 2 and list_width(64) == NO_LISTS
     monkeypatch.setattr(population, "LARGE", max(ROOM, staged) + 1)
     schedule = wl.Simulation(heap(ROOM), 1, "python").schedule
     assert len(compactions(generate(schedule, True, cuda=True), "compact Grain")) == 2

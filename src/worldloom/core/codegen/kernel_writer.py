@@ -124,7 +124,8 @@ class KernelWriter:
             return [self.grid(phase, number, part)]
         if isinstance(part, KernelGroup):
             return [self.kernel(phase, number, part)]
-        kernels = several_kernels(part, self.schedule, self.sites, self.types, self.cuda)
+        few_worlds = self.list_width == NO_LISTS
+        kernels = several_kernels(part, self.schedule, self.sites, self.types, self.cuda, few_worlds)
         if kernels:
             return [*self.compaction_kernels(phase, number, part, kernels)]
         return [self.compaction(phase, number, part)]

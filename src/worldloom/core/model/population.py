@@ -104,7 +104,7 @@ class Population:
 
     @property
     def large(self) -> bool:
-        """Whether on CUDA the threads of many warps compact a world, see :data:`LARGE`."""
+        """Whether on CUDA the threads of many warps compact a world of a few, see :data:`LARGE`."""
         return not self.pooled and max(self.limit.per_world, self.spawn_capacity) >= LARGE
 
     @property
