@@ -16,9 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from worldloom.core.codegen.compaction import CompactionWriter
-from worldloom.core.codegen.compaction_kernel import CompactionKernel
-from worldloom.core.frontend.targets import accessors
+from worldloom.core.codegen.compaction_kernel import CompactionKernel, ScratchWriter
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model import sort_columns
 from worldloom.core.model.columns import FaultSites
@@ -69,14 +67,11 @@ def run_lengths(staged: int) -> list[int]:
     return lengths
 
 
-class LargeCompactionWriter(CompactionWriter):
+class LargeCompactionWriter(ScratchWriter):
     """Writes the body of one of the kernels."""
 
-    def __init__(
-        self, population: Population, fields: dict[str, Field], sites: FaultSites, types: dict[str, Any]
-    ) -> None:
-        super().__init__(population, fields, sites, types)
-        self.scratch_fields = sort_columns.fields()
+    def _scratch_fields(self) -> dict[str, Field]:
+        return sort_columns.fields()
 
     # -- the spawned entities in order -------------------------------------------------------------------------------
 
@@ -220,13 +215,6 @@ class LargeCompactionWriter(CompactionWriter):
             "kept = wp.int32(count)",
             f"if changed: kept = wp.min({self._scratch(KEPT)}, count)",
         ]
-
-    def _scratch(self, name: str, row: str = "world") -> str:
-        return accessors.get_text(self._argument(self.population.scratch_table, name), self.scratch_fields[name], row)
-
-    def _put_scratch(self, name: str, value: str, row: str = "world") -> str:
-        column = self._argument(self.population.scratch_table, name)
-        return accessors.put_text(column, self.scratch_fields[name], row, value)
 
     def _meet(self, operator: str, name: str, value: str) -> str:
         """An atomic operation on a number of the world."""

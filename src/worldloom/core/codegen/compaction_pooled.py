@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from worldloom.core.codegen.compaction import CompactionWriter, element_index, element_loops
-from worldloom.core.codegen.compaction_kernel import CompactionKernel
-from worldloom.core.frontend.targets import accessors
+from worldloom.core.codegen.compaction import element_loops
+from worldloom.core.codegen.compaction_kernel import CompactionKernel, ScratchWriter
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model import scratch_columns
 from worldloom.core.model.columns import FaultSites
@@ -52,14 +51,11 @@ def compaction_kernels(
     ]
 
 
-class PooledCompactionWriter(CompactionWriter):
+class PooledCompactionWriter(ScratchWriter):
     """Writes the body of one of the kernels."""
 
-    def __init__(
-        self, population: Population, fields: dict[str, Field], sites: FaultSites, types: dict[str, Any]
-    ) -> None:
-        super().__init__(population, fields, sites, types)
-        self.scratch_fields = scratch_columns.fields(population, fields)
+    def _scratch_fields(self) -> dict[str, Field]:
+        return scratch_columns.fields(self.population, self.fields)
 
     @property
     def batch(self) -> int:
@@ -301,17 +297,6 @@ class PooledCompactionWriter(CompactionWriter):
             self._put(ROW_WORLD, "entered", "world"),
             *self._fill("entered", new),
         ]
-
-    def _scratch(self, name: str, row: str = "world") -> str:
-        """A value of the scratch memory; of an array component the element of :func:`element_loops`."""
-        field = self.scratch_fields[name]
-        return accessors.get_text(self._argument(self.population.scratch_table, name), field, row, element_index(field))
-
-    def _put_scratch(self, name: str, value: str, row: str = "world") -> str:
-        field = self.scratch_fields[name]
-        return accessors.put_text(
-            self._argument(self.population.scratch_table, name), field, row, value, element_index(field)
-        )
 
     def _state(self, element: int) -> str:
         return self._scratch(STATE.name, str(element))
