@@ -46,8 +46,8 @@ def world_solver(
     @wl.system(threads=THREADS, separate=True, registers=REGISTERS)
     def solve(world: World):
         h = world.dt / float(world.substeps)
-        push_rate, soft_mass, soft_relief = softness(min(world.contact_frequency, 0.25 / h), world.contact_damping, h)
-        joint_rate, joint_mass, joint_relief = softness(min(world.joint_frequency, 0.25 / h), world.joint_damping, h)
+        push_rate, soft_mass, soft_relief = softness(world.contact_frequency, world.contact_damping, h)
+        joint_rate, joint_mass, joint_relief = softness(world.joint_frequency, world.joint_damping, h)
         passes = 2 * world.sweeps + 1
         floats = wl.length_sq(world.gravity) == 0.0
         solved = not world.by_colour and (weightless if floats else gravity)

@@ -38,7 +38,7 @@ def contact_pass(World: type, Body: type, Contact: type, stage: int) -> Any:
         b = world.at(Body, contact.b_id)
         count = contact.num_points
         h = world.dt / float(world.substeps)
-        push_rate, soft_mass, soft_relief = softness(min(world.contact_frequency, 0.25 / h), world.contact_damping, h)
+        push_rate, soft_mass, soft_relief = softness(world.contact_frequency, world.contact_damping, h)
         targets, stiffness, relief = contact_aims(
             contact.gaps, count, stage == WITH_BIAS, 1.0 / h, push_rate, world.max_push, soft_mass, soft_relief
         )

@@ -33,7 +33,7 @@ from worldloom.physics.solving.solver import (
 def contact_softness(dt: float, frequency: float, damping: float):
     """The soft constraint of a substep: (h in s, velocity per penetration 1/s, factors of mass and impulse)."""
     h = dt / float(SUBSTEPS)
-    rate, mass, relief = softness(min(frequency, 0.25 / h), damping, h)
+    rate, mass, relief = softness(frequency, damping, h)
     return h, rate, mass, relief
 
 

@@ -8,6 +8,7 @@ Bodies remember 30 colours; contacts that find none of them free get colours of 
 from typing import Any
 
 import worldloom as wl
+from worldloom.core.kernels.bits import lowest_bit
 from worldloom.physics.bodies import STATIC
 
 MAX_SHARED_COLOURS = 30
@@ -22,10 +23,7 @@ LONE = LATER + 1  # batch of the only contact of a body, with one that is not dy
 @wl.function
 def lowest_free(used: int) -> int:
     """The lowest bit that is not set, MAX_SHARED_COLOURS if all of them are."""
-    colour = 0
-    while colour < MAX_SHARED_COLOURS and ((used >> colour) & 1) != 0:
-        colour += 1
-    return colour
+    return lowest_bit(~used | COUPLED)
 
 
 def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colour: bool) -> Any:

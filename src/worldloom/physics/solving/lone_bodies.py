@@ -56,7 +56,7 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
         impulses, tangents, peaks, impulse = contact.impulses, contact.tangents, wl.vec4(), 0.0
         between, arms, gaps, response, rates = wl.vec3(), Points(), wl.vec4(), Response(), wl.vec4()
         h = world.dt / float(SUBSTEPS)
-        rate, mass, give = softness(min(world.contact_frequency, 0.25 / h), world.contact_damping, h)
+        rate, mass, give = softness(world.contact_frequency, world.contact_damping, h)
         for substep in range(SUBSTEPS + 1):
             last = substep == SUBSTEPS
             if not last:

@@ -23,8 +23,11 @@ INNER_SWEEPS = 4  # projected Gauss-Seidel sweeps over the points of a manifold
 
 @wl.function
 def softness(frequency: float, damping: float, h: float):
-    """A spring as a soft constraint: (velocity per penetration 1/s, factor of the mass, factor of the impulse)."""
-    omega = 2.0 * math.pi * frequency
+    """A spring as a soft constraint: (velocity per penetration 1/s, factor of the mass, factor of the impulse).
+
+    Substeps of ``h`` seconds resolve a spring of up to a quarter of their rate.
+    """
+    omega = 2.0 * math.pi * min(frequency, 0.25 / h)
     rate = 2.0 * damping + h * omega
     scaled = h * omega * rate
     return fast_quotient(omega, rate), fast_quotient(scaled, 1.0 + scaled), fast_quotient(1.0, 1.0 + scaled)
