@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal
 
 import benchmarks_path  # noqa: F401
@@ -123,6 +124,8 @@ def _hanabi() -> Run:
 
 
 def _overcooked() -> Run:
+    if find_spec("overcooked_ai_py") is None:
+        raise ImportError("overcooked-ai")
     from overcooked import original_run
 
     return original_run("cramped_room")

@@ -3,7 +3,7 @@
 import worldloom as wl
 from worldloom.physics.bodies import Body
 
-MAX_LINKS = 48  # bodies that a dynamic body may touch
+MAX_LINKS = 96  # bodies that a dynamic body may touch
 
 
 class ManyBody(Body):

@@ -41,7 +41,8 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
     """The systems of all substeps, in order."""
     contacts, bodies = packed_functions(World, Body, Contact), body_functions(World, Body)
     pack_contact, inertias, place_contact = contacts.pack, contacts.inertias, contacts.place
-    rate_contact, warm_contact, solve_contact = contacts.rate, contacts.warm, contacts.solve
+    keep_contact, rate_contact, warm_contact = contacts.keep, contacts.rate, contacts.warm
+    solve_contact = contacts.solve
     push_body, move_body, release_body = bodies.push, bodies.move, bodies.release
     solve_joint = joint_function(World, Body, Joint)
 
@@ -51,9 +52,10 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
         fixed = pack_contact(world, contact, a, b)
         a_inverse, b_inverse = inertias(world, a, b, fixed)
-        between, arms, _gaps, _response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
-        rate_contact(world, contact, fixed, a_inverse, b_inverse, between, arms)
+        between, arms, gaps, response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
         warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, between, arms)
+        rate_contact(world, contact, fixed, a_inverse, b_inverse, between, arms)
+        keep_contact(world, contact, between, arms, gaps, response)
 
     @wl.function
     def warm(world: World, contact: Contact):
@@ -74,11 +76,13 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         targets, stiffness, reliefs = contact_aims(
             gaps, int(fixed[COUNT]), False, 1.0 / h, rate, world.max_push, mass, relief
         )
+        peaks, impulse = contact.peaks, contact.impulse
         impulses = solve_contact(
             world, contact, a, b, fixed, a_inverse, b_inverse, between, arms, response, targets, stiffness, reliefs
         )
-        contact.peaks = wl.max(contact.peaks, impulses)
-        contact.impulse += sum_of(impulses)
+        contact.peaks = wl.max(peaks, impulses)
+        contact.impulse = impulse + sum_of(impulses)
+        keep_contact(world, contact, between, arms, gaps, response)
 
     @wl.function
     def press(world: World, contact: Contact):

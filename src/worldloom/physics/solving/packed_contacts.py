@@ -4,6 +4,8 @@ They compute what :mod:`worldloom.physics.solving.contact_systems` computes, in 
 The contacts of a kernel lie scattered, and a GPU moves memory in sectors of 32 bytes: each small component costs a
 sector per contact and pass, and a vector of 64 bytes costs two. What does not change in a step is therefore packed into
 one vector, ``fixed``; every component is loaded once; and the inertia of bodies that are not dynamic is not loaded.
+Everything is loaded before the first component is stored: a compiler that cannot know whether two columns overlap keeps
+loads after the stores before them, and a thread would wait for memory twice.
 
 ``fixed`` holds the normal (3), the tangent (3), slip rates (4), friction, the number of points, the rows of A and B,
 and the inverse masses of A and B. Numbers of rows below 2**24 are exact as floats.
@@ -48,7 +50,8 @@ class PackedFunctions:
     Attributes:
         pack: ``fixed`` without slip rates; it is not stored.
         inertias: The inverse inertias of both bodies, 0 for one that is not dynamic.
-        place: Stores what changes when bodies move: (between, arms, gaps, response).
+        place: What changes when bodies move: (between, arms, gaps, response).
+        keep: Stores it.
         rate: Stores ``fixed`` with the step lengths of friction, once per step.
         warm: Applies the impulses of the previous substep.
         solve: Solves the contact once, with targets, stiffness and relief of its points, each of shape (4,): its normal
@@ -58,6 +61,7 @@ class PackedFunctions:
     pack: Any
     inertias: Any
     place: Any
+    keep: Any
     rate: Any
     warm: Any
     solve: Any
@@ -95,11 +99,16 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
             contact.b_radius,
         )  # fmt: skip
         response = normal_response(normal, between, arms, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse)
+        return between, arms, gaps, response
+
+    @wl.function
+    def keep_contact(
+        world: World, contact: Contact, between: wl.vec3, arms: Points, gaps: wl.vec4, response: Response
+    ):
         contact.between = between
         contact.arms = arms
         contact.gaps = gaps
         contact.response = response
-        return between, arms, gaps, response
 
     @wl.function
     def rate_contact(
@@ -175,4 +184,6 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
             b.velocity, b.spin = v_b, w_b
         return impulses
 
-    return PackedFunctions(pack_contact, inertias, place_contact, rate_contact, warm_contact, solve_contact)
+    return PackedFunctions(
+        pack_contact, inertias, place_contact, keep_contact, rate_contact, warm_contact, solve_contact
+    )
