@@ -24,7 +24,8 @@ ALL_SHAPES = (PLANE, SPHERE, CAPSULE, BOX, WEDGE, HULL)
 
 Mapping = Literal["auto", "worlds", "colours", "many_bodies"]
 COLOURS_FROM = 16384
-"""Worlds of a GPU from which they are solved by colour, where it was not measured."""
+"""Worlds of a GPU from which they are solved by colour, where it was not measured and the world states no other number.
+"""
 
 
 class NoState(wl.Components):
@@ -73,6 +74,7 @@ def systems(
     mapping: Mapping = "auto",
     substeps: int = 4,
     sweeps: int = 4,
+    colours_from: int = COLOURS_FROM,
 ) -> PhysicsSystems:
     """The systems of physics for a world class and the kind of its bodies.
 
@@ -87,6 +89,8 @@ def systems(
             contact in a thread of its own, for a world of thousands of bodies.
         substeps: of a step, with ``mapping="many_bodies"``; that of the world's configuration must be the same.
         sweeps: over all contacts in each half of a substep, with ``mapping="many_bodies"``.
+        colours_from: number of worlds of a GPU from which ``mapping="auto"`` is ``"colours"`` where it was not
+            measured; a world with few contacts needs more worlds to fill a GPU with those of one colour.
     """
     if mapping not in get_args(Mapping):
         raise misuse(f"mapping cannot be {mapping!r}", f"give one of {', '.join(map(repr, get_args(Mapping)))}")
@@ -108,7 +112,7 @@ def systems(
         solver = [
             *energy_measures(world, body),
             *joint_systems(world, body, Joint),
-            *_solvers(world, body, Contact, Joint, mapping),
+            *_solvers(world, body, Contact, Joint, mapping, colours_from),
             *energy_limits(world, body, Contact, Joint),
         ]
     queries = world_queries(world, body, Contact)
@@ -122,7 +126,7 @@ def systems(
     )
 
 
-def _solvers(world: type, body: type, Contact: type, Joint: type, mapping: Mapping) -> list[Any]:
+def _solvers(world: type, body: type, Contact: type, Joint: type, mapping: Mapping, colours_from: int) -> list[Any]:
     """The systems that put contacts in order and solve them, or both options of them."""
     options = {
         "worlds": lambda: [
@@ -137,8 +141,8 @@ def _solvers(world: type, body: type, Contact: type, Joint: type, mapping: Mappi
     }
     if mapping != "auto":
         return options[mapping]()
-    return [wl.Alternatives("solver", {name: make() for name, make in options.items()}, _mapping_for)]
 
+    def mapping_for(cuda: bool, num_worlds: int) -> str:
+        return "colours" if cuda and num_worlds >= colours_from else "worlds"
 
-def _mapping_for(cuda: bool, num_worlds: int) -> str:
-    return "colours" if cuda and num_worlds >= COLOURS_FROM else "worlds"
+    return [wl.Alternatives("solver", {name: make() for name, make in options.items()}, mapping_for)]

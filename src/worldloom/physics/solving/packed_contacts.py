@@ -102,9 +102,7 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
         return between, arms, gaps, response
 
     @wl.function
-    def keep_contact(
-        world: World, contact: Contact, between: wl.vec3, arms: Points, gaps: wl.vec4, response: Response
-    ):
+    def keep_contact(world: World, contact: Contact, between: wl.vec3, arms: Points, gaps: wl.vec4, response: Response):
         contact.between = between
         contact.arms = arms
         contact.gaps = gaps
