@@ -146,6 +146,7 @@ from worldloom.core.model.fields import (
     Persistent,
     Ref,
     Reward,
+    Transient,
 )
 from worldloom.core.model.launch import Launch, Shard
 from worldloom.core.model.population import UpTo
@@ -195,6 +196,7 @@ __all__ = [
     "Shard",
     "Simulation",
     "Snapshot",
+    "Transient",
     "UpTo",
     "World",
     "WorldFault",

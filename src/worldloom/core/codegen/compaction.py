@@ -238,7 +238,7 @@ class CompactionWriter(ColumnParameters):
 
     def _moving(self) -> list[tuple[str, Field]]:
         """Every column that moves with an entity."""
-        return [(name, field) for name, field in self.fields.items() if name not in (DESPAWNED, ROW_WORLD)]
+        return [(name, f) for name, f in self.fields.items() if name != ROW_WORLD and not f.transient]
 
 
 def element_index(field: Field) -> str:

@@ -44,7 +44,7 @@ def compact_pooled(
 
     survivor_rows = np.repeat(first, survivors) + _ranks(survivors)
     for name, column in own.items():
-        if name not in (DESPAWNED, ROW_WORLD):
+        if name != ROW_WORLD and not column.field.transient:
             column.values[survivor_rows] = column.values[old[survives]]
             column.values[added_rows] = new[name].values[by_world[fits]] if name in new else column.field.default
     own[ROW_WORLD].values[: int((survivors + added).sum())] = np.repeat(np.arange(len(counts)), survivors + added)

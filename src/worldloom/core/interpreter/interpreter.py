@@ -261,7 +261,7 @@ class Interpreter:
             added = min(int(pending[world]), population.spawn_capacity, capacity - len(survivors))
             new = [world * population.spawn_capacity + k for k in range(added)]
             for name, column in columns.items():
-                if name != DESPAWNED:
+                if not column.field.transient:
                     column.values[first:end] = column.values[survivors]
                     staged = self.tables[population.new_table].columns.get(name)
                     column.values[end : end + added] = column.field.default if staged is None else staged.values[new]

@@ -33,6 +33,7 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
         component.space,
         component.finite,
         component.keep,
+        component.transient,
         component.ref,
         component.low,
         component.high,

@@ -51,6 +51,7 @@ class ComponentSpec:
         space: The action space, for actions.
         finite: Whether a NaN or an infinity in it is a fault of its world.
         keep: Whether it persists across resets.
+        transient: Whether it has a meaning only within one step, so that it need not be stored in memory.
         ref: The kind of entity that it refers to, or its name, for references.
         low, high: Bounds of an observation, one for all its numbers or one for each.
         valid_range: The lowest and the highest number that a restored state may hold in it, inclusive; see
@@ -67,6 +68,7 @@ class ComponentSpec:
     space: Space | None = None
     finite: bool = False
     keep: bool = False
+    transient: bool = False
     ref: Any = None
     low: Bound = -math.inf
     high: Bound = math.inf
@@ -89,11 +91,9 @@ class Field(ComponentSpec, _Named):
 
     Attributes:
         name: The component's name in the user's class.
-        transient: Whether it has a meaning only within one step, so that it need not be stored in memory.
     """
 
     default: Any = 0
-    transient: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -245,6 +245,20 @@ def Finite(dtype: Any) -> ComponentSpec:
 def Persistent(dtype: Any) -> ComponentSpec:
     """A component that persists across resets, such as the level of a curriculum."""
     return replace(_component(dtype, "Persistent"), keep=True)
+
+
+def Transient(dtype: Any) -> ComponentSpec:
+    """A component with a meaning only within a step: systems write it before they read it.
+
+    An entity that is spawned does not get its default, and one that moves to another row does not take it along.
+    Snapshots and comparisons leave it out.
+    """
+    component = _component(dtype, "Transient")
+    if component.role is not Role.STATE or component.keep:
+        raise misuse(
+            "Transient takes a type, not a component that others read or that persists", "write wl.Transient(float)"
+        )
+    return replace(component, transient=True)
 
 
 def Between(dtype: Any, low: float, high: float) -> ComponentSpec:

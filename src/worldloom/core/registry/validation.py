@@ -244,6 +244,15 @@ def _validate_system(definition: Definition, system: System) -> None:
 
 def _validate_spawns(definition: Definition, system: System) -> None:
     """A system spawns and despawns only kinds of the world whose number varies."""
+    for spawned, spawning in system.access.spawns.items():
+        lost = next((name for name in sorted(spawning.fields) if spawned.fields[name].transient), None)
+        if lost is not None:
+            raise system.source.error(
+                f"it gives a new '{spawned.__name__}' the component '{lost}', which is transient: it is lost before the "
+                "entity exists",
+                "write it in a later system, or declare it without wl.Transient",
+                spawning.line,
+            )
     lines: dict[Any, int] = {kind: spawning.line for kind, spawning in system.access.spawns.items()}
     for kind, line in system.access.despawns.items():
         lines.update({k: line for k in ([kind] if kind is not None else definition.kinds_of(system))})
