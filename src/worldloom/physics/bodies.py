@@ -21,6 +21,12 @@ UNLIMITED = 1.0e30  # limits of a joint without limits
 Tangents = wl.vec(8)  # two tangential impulses for each of 4 points
 Response = wl.vec(10)  # lower triangle of a symmetric 4 x 4 matrix, by rows
 Fixed = wl.vec(16)  # 64 bytes, which a GPU moves as two sectors
+Apart = wl.vec(8)
+Matrix = wl.vec(12)
+Pose = wl.vec(8)
+Twist = wl.vec(8)
+Turning = wl.vec(12)
+Moments = wl.vec(20)
 
 
 class Body(wl.Entity):
@@ -57,6 +63,10 @@ class Body(wl.Entity):
     touching: bool  # derived; whether it had a contact in the last step
     colours: int  # derived; bits, the colours of its contacts, see physics.solving.colouring
     batch: int  # derived; 1 if kernels over bodies move it in this step, else 0
+    pose: wl.Transient(Pose)  # derived within a step that is solved by colour, see physics.solving.packed_bodies
+    twist: wl.Transient(Twist)  # derived
+    turning: wl.Transient(Turning)  # derived
+    moments: wl.Transient(Moments)  # derived once per step
     free_velocity: wl.vec3  # derived; m/s, at the end of this step without contacts
     free_momentum: wl.vec3  # derived; kg m²/s, angular, at the end of this step without contacts
     energy: wl.float64  # derived; J, kinetic, before this step
@@ -140,17 +150,19 @@ class ContactState(wl.Components):
     colour: int  # derived; contacts of one colour have no dynamic body in common, -1 if not solved
     order: int  # derived; k rows after the first to be solved: the row of the k-th contact to be solved
     colour_end: int  # derived; c rows after it: the number of contacts to be solved up to colour c
-    arms: Points  # derived in each substep; from the centre of B to the points, world axes
-    gaps: wl.vec4  # derived; m, separations
-    response: Response  # derived; 1/kg, normal velocity per normal impulse
-    stiffness: wl.vec4  # derived; kg, inverse of its diagonal
-    slip_rates: wl.vec4  # derived; kg, tangential impulse per slip
+    arms: wl.Transient(Points)  # derived in each substep; from the centre of B to the points, world axes
+    gaps: wl.Transient(wl.vec4)  # derived; m, separations
+    response: wl.Transient(Response)  # derived; 1/kg, normal velocity per normal impulse
+    stiffness: wl.Transient(wl.vec4)  # derived; kg, inverse of its diagonal
+    slip_rates: wl.Transient(wl.vec4)  # derived; kg, tangential impulse per slip
 
 
 class PackedState(wl.Components):
     """What a contact has in addition where kernels over contacts of one colour may solve it."""
 
-    fixed: Fixed  # derived once per step, see physics.solving.packed_contacts
+    fixed: wl.Transient(Fixed)  # derived once per step, see physics.solving.packed_contacts
+    apart: wl.Transient(Apart)  # derived in each substep; separations (4), and from the centre of A to that of B (3)
+    matrix: wl.Transient(Matrix)  # derived in each substep; its response (10)
 
 
 class JointState(wl.Components):

@@ -4,6 +4,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.joints.systems import joint_function
+from worldloom.physics.solving.body_access import component_access
 from worldloom.physics.solving.body_motion import body_functions, stage_of
 from worldloom.physics.solving.contact_systems import contact_functions
 from worldloom.physics.solving.energy import energy_functions
@@ -40,7 +41,7 @@ def world_solver(
     place_contact, rate_contact, warm_contact = contacts.place, contacts.rate, contacts.warm
     solve_contact, note_impulses = contacts.solve, contacts.note
     push_body, move_body, release_body = bodies.push, bodies.move, bodies.release
-    solve_joint = joint_function(World, Body, Joint)
+    solve_joint = joint_function(World, Body, Joint, component_access(World, Body))
     keep_free_motion, contacts_add_energy = energy_functions(World, Body, Joint)
 
     @wl.system(threads=THREADS, separate=True, registers=REGISTERS)

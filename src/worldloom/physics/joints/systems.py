@@ -12,6 +12,7 @@ from worldloom.physics.joints.frames import (
     stiffened_inertia,
 )
 from worldloom.physics.joints.passes import apply_impulse, joint_impulse, joint_pass
+from worldloom.physics.solving.body_access import BodyAccess
 from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS
 
 
@@ -29,24 +30,31 @@ def joint_systems(World: type, Body: type, Joint: type) -> list[Any]:
     return [find_bodies]
 
 
-def joint_function(World: type, Body: type, Joint: type) -> Any:
+def joint_function(World: type, Body: type, Joint: type, access: BodyAccess) -> Any:
     """The function that takes one joint through a stage of a substep; a system over the world calls it."""
+    place_of, motion_of, inertia_of, turn_body = access.place, access.motion, access.inertia, access.turn
 
     @wl.function
     def solve_joint(world: World, joint: Joint, stage: int, h: float, rate: float, mass: float, relief: float):
         a = world.at(Body, joint.a_id)
         b = world.at(Body, joint.b_id)
-        b_arm = wl.quat_rotate(b.rotation, joint.anchor_b)
-        a_arm = b.position + b_arm - a.position
-        gap = a_arm - wl.quat_rotate(a.rotation, joint.anchor_a)
+        a_mass, b_mass = a.inverse_mass, b.inverse_mass
+        a_position, a_rotation = place_of(world, a, a_mass)
+        b_position, b_rotation = place_of(world, b, b_mass)
+        b_arm = wl.quat_rotate(b_rotation, joint.anchor_b)
+        a_arm = b_position + b_arm - a_position
+        gap = a_arm - wl.quat_rotate(a_rotation, joint.anchor_a)
         axis = wl.normalize(joint.axis)
-        joint.coordinate = joint_coordinate(joint.kind, axis, joint.rotation, a.rotation, b.rotation, gap)
-        if a.inverse_mass + b.inverse_mass > 0.0 and stage != RESTITUTION:
-            frame = joint_frame(joint.kind, axis, a.rotation, gap)
-            v_a, w_a, v_b, w_b = a.velocity, a.spin, b.velocity, b.spin
+        joint.coordinate = joint_coordinate(joint.kind, axis, joint.rotation, a_rotation, b_rotation, gap)
+        if a_mass + b_mass > 0.0 and stage != RESTITUTION:
+            frame = joint_frame(joint.kind, axis, a_rotation, gap)
+            v_a, w_a = motion_of(world, a, a_mass, True)
+            v_b, w_b = motion_of(world, b, b_mass, True)
             load = h * (wl.length(joint.linear_impulse) + abs(joint.free_impulse[1] - joint.free_impulse[2]))
-            a_mass, a_inverse = a.inverse_mass, stiffened_inertia(a.world_inverse_inertia, load * wl.length(a_arm))
-            b_mass, b_inverse = b.inverse_mass, stiffened_inertia(b.world_inverse_inertia, load * wl.length(b_arm))
+            a_inverse = inertia_of(world, a, a_mass)
+            b_inverse = inertia_of(world, b, b_mass)
+            a_inverse = stiffened_inertia(a_inverse, load * wl.length(a_arm))
+            b_inverse = stiffened_inertia(b_inverse, load * wl.length(b_arm))
             # World axes keep the direction of a load while the frame turns.
             linear = wl.cw_mul(linear_rows(joint.kind), frame * joint.linear_impulse)
             angular = wl.cw_mul(angular_rows(joint.kind), frame * joint.angular_impulse)
@@ -61,13 +69,14 @@ def joint_function(World: type, Body: type, Joint: type) -> Any:
                 v_a, w_a, v_b, w_b, linear, angular, free = joint_pass(
                     v_a, w_a, v_b, w_b, a_mass, b_mass, a_inverse, b_inverse, a_arm, b_arm,
                     joint.kind, frame, gap,
-                    angular_error(joint.kind, axis, joint.rotation, a.rotation, b.rotation),
+                    angular_error(joint.kind, axis, joint.rotation, a_rotation, b_rotation),
                     joint.coordinate, joint.lower, joint.upper, joint.motor_speed, joint.motor_force * h, h,
                     rate if soft else 0.0, mass if soft else 1.0, relief if soft else 0.0,
                     linear, angular, free,
                 )  # fmt: skip
                 back = wl.transpose(frame)
                 joint.linear_impulse, joint.angular_impulse, joint.free_impulse = back * linear, back * angular, free
-            a.velocity, a.spin, b.velocity, b.spin = v_a, w_a, v_b, w_b
+            turn_body(world, a, a_mass, v_a, w_a)
+            turn_body(world, b, b_mass, v_b, w_b)
 
     return solve_joint

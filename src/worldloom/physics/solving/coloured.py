@@ -12,11 +12,21 @@ contacts, are left to the solver over worlds.
 from typing import Any
 
 import worldloom as wl
+from worldloom.physics.bodies import DYNAMIC
 from worldloom.physics.joints.systems import joint_function
+from worldloom.physics.motion import turned
 from worldloom.physics.solving.body_motion import body_functions
 from worldloom.physics.solving.colouring import COLOURS, LATER, SUBSTEPS
 from worldloom.physics.solving.lone_bodies import lone_system
-from worldloom.physics.solving.packed_contacts import A_ROW, B_ROW, COUNT, packed_functions
+from worldloom.physics.solving.packed_bodies import packed_bodies
+from worldloom.physics.solving.packed_contacts import (
+    A_ROW,
+    B_ROW,
+    apart_parts,
+    matrix_response,
+    packed_count,
+    packed_functions,
+)
 from worldloom.physics.solving.solver import (
     RESTITUTION,
     WARM_START,
@@ -39,12 +49,14 @@ def contact_softness(dt: float, frequency: float, damping: float):
 
 def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:
     """The systems of all substeps, in order."""
-    contacts, bodies = packed_functions(World, Body, Contact), body_functions(World, Body)
+    packed, bodies = packed_bodies(World, Body), body_functions(World, Body)
+    contacts = packed_functions(World, Body, Contact, packed.access)
     pack_contact, inertias, place_contact = contacts.pack, contacts.inertias, contacts.place
     keep_contact, rate_contact, warm_contact = contacts.keep, contacts.rate, contacts.warm
     solve_contact = contacts.solve
-    push_body, move_body, release_body = bodies.push, bodies.move, bodies.release
-    solve_joint = joint_function(World, Body, Joint)
+    release_body = bodies.release
+    pack_body, unpack_body, push_packed, move_packed = packed.pack, packed.unpack, packed.push, packed.move
+    solve_joint = joint_function(World, Body, Joint, packed.access)
 
     @wl.function
     def begin(world: World, contact: Contact):
@@ -63,7 +75,8 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         fixed = contact.fixed
         a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
         a_inverse, b_inverse = inertias(world, a, b, fixed)
-        warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, contact.between, contact.arms)
+        _gaps, between = apart_parts(contact.apart)
+        warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.arms)
 
     @wl.function
     def relax(world: World, contact: Contact):
@@ -74,7 +87,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         a_inverse, b_inverse = inertias(world, a, b, fixed)
         between, arms, gaps, response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
         targets, stiffness, reliefs = contact_aims(
-            gaps, int(fixed[COUNT]), False, 1.0 / h, rate, world.max_push, mass, relief
+            gaps, packed_count(fixed), False, 1.0 / h, rate, world.max_push, mass, relief
         )
         peaks, impulse = contact.peaks, contact.impulse
         impulses = solve_contact(
@@ -91,17 +104,19 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         fixed = contact.fixed
         a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
         a_inverse, b_inverse = inertias(world, a, b, fixed)
+        gaps, between = apart_parts(contact.apart)
         targets, stiffness, reliefs = contact_aims(
-            contact.gaps, int(fixed[COUNT]), True, 1.0 / h, rate, world.max_push, mass, relief
+            gaps, packed_count(fixed), True, 1.0 / h, rate, world.max_push, mass, relief
         )
         _impulses = solve_contact(
-            world, contact, a, b, fixed, a_inverse, b_inverse, contact.between, contact.arms, contact.response,
+            world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.arms, matrix_response(contact.matrix),
             targets, stiffness, reliefs,
         )  # fmt: skip
 
     @wl.function
     def bounce(world: World, contact: Contact):
-        """The pass with restitution; of contacts that do not bounce it loads nothing else."""
+        """The pass with restitution, after which the contact has the vector between its bodies."""
+        _gaps, between = apart_parts(contact.apart)
         if contact.restitution != 0.0:
             fixed = contact.fixed
             a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
@@ -111,10 +126,11 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             )
             before = sum_of(contact.impulses)
             impulses = solve_contact(
-                world, contact, a, b, fixed, a_inverse, b_inverse, contact.between, contact.arms, contact.response,
-                targets, stiffness, reliefs,
+                world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.arms,
+                matrix_response(contact.matrix), targets, stiffness, reliefs,
             )  # fmt: skip
             contact.impulse += sum_of(impulses) - before
+        contact.between = between
 
     def joint_stage(stage: int) -> Any:
         """The system that takes all joints through a stage."""
@@ -147,21 +163,36 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         return [joint_stage(stage), solve_colours, solve_later]
 
     @wl.system(separate=True)
-    def push_bodies(body: Body, world: World):
-        """The first push of a step; those asleep stop."""
-        if world.by_colour and (body.batch == 1 or not body.awake):
-            h = world.dt / float(SUBSTEPS)
-            push_body(world, body, h)
+    def stop_sleepers(body: Body, world: World):
+        if world.by_colour and body.motion == DYNAMIC and not body.awake:
+            body.velocity = wl.vec3(0.0, 0.0, 0.0)
+            body.spin = wl.vec3(0.0, 0.0, 0.0)
+
+    @wl.system(where=("batch", 1))
+    def pack_movers(body: Body, world: World):
+        """Before the first push of a step."""
+        if body.inverse_mass > 0.0:
+            pack_body(world, body)
 
     @wl.system(where=("batch", 1))
     def push_movers(body: Body, world: World):
         h = world.dt / float(SUBSTEPS)
-        push_body(world, body, h)
+        if body.inverse_mass > 0.0:
+            push_packed(world, body, h)
 
     @wl.system(where=("batch", 1))
     def move_bodies(body: Body, world: World):
         h = world.dt / float(SUBSTEPS)
-        move_body(world, body, h)
+        if body.inverse_mass > 0.0:
+            move_packed(world, body, h)
+        else:
+            body.position += body.velocity * h
+            body.rotation = turned(body.rotation, body.spin, h)
+
+    @wl.system(where=("batch", 1))
+    def unpack_movers(body: Body, world: World):
+        if body.inverse_mass > 0.0:
+            unpack_body(world, body)
 
     @wl.system
     def release_bodies(body: Body, world: World):
@@ -175,6 +206,6 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         )
     )  # fmt: skip
     rest = [*biased, move_bodies, *relaxed]
+    first = [stop_sleepers, pack_movers, push_movers, *begun, *rest]
     later = [push_movers, *warmed, *rest] * (SUBSTEPS - 1)
-    solve_lone = lone_system(World, Body, Contact)
-    return [solve_lone, push_bodies, *begun, *rest, *later, *bounced, release_bodies]
+    return [lone_system(World, Body, Contact), *first, *later, *bounced, unpack_movers, release_bodies]

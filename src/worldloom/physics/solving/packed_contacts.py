@@ -1,22 +1,25 @@
 """Functions that take one contact through the stages of a substep, for kernels over contacts of one colour.
 
 They compute what :mod:`worldloom.physics.solving.contact_systems` computes, in the same order, and move less memory.
-The contacts of a kernel lie scattered, and a GPU moves memory in sectors of 32 bytes: each small component costs a
-sector per contact and pass, and a vector of 64 bytes costs two. What does not change in a step is therefore packed into
-one vector, ``fixed``; every component is loaded once; and the inertia of bodies that are not dynamic is not loaded.
-Everything is loaded before the first component is stored: a compiler that cannot know whether two columns overlap keeps
-loads after the stores before them, and a thread would wait for memory twice.
+The contacts of a kernel lie scattered, and a GPU moves memory in sectors of 32 bytes, by instructions of up to 16: each
+small component costs a sector and an instruction per contact and pass, and a vector of 64 bytes two and four. What does
+not change in a step is therefore packed into one vector, ``fixed``, what changes with the bodies into ``arms``,
+``apart`` and ``matrix``, and :mod:`worldloom.physics.solving.packed_bodies` has the state of bodies. Every component
+is loaded once, and before the first one is stored: a compiler that cannot know whether two columns overlap keeps loads
+after the stores before them, and a thread would wait for memory twice.
 
-``fixed`` holds the normal (3), the tangent (3), slip rates (4), friction, the number of points, the rows of A and B,
-and the inverse masses of A and B. Numbers of rows below 2**24 are exact as floats.
+``fixed`` holds the normal (3), the tangent (3), slip rates (4), friction, the number of points and which bodies without
+a mass move (bits MOVING_A and MOVING_B), the rows of A and B, and the inverse masses of A and B. Numbers of rows below
+2**24 are exact as floats.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import Fixed, Response
+from worldloom.physics.bodies import Apart, Fixed, Matrix, Response
 from worldloom.physics.geometry.clipping import Points
+from worldloom.physics.solving.body_access import BodyAccess
 from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
 from worldloom.physics.solving.solver import inverse_diagonal, normal_response, placed_points, slip_rates
 
@@ -29,6 +32,9 @@ A_ROW = 12
 B_ROW = 13
 A_MASS = 14
 B_MASS = 15
+POINTS = 7  # bits of COUNT
+MOVING_A = 8
+MOVING_B = 16
 
 
 @wl.function
@@ -41,6 +47,50 @@ def packed_normal(fixed: Fixed) -> wl.vec3:
 def packed_tangent(fixed: Fixed) -> wl.vec3:
     """The unit tangent of a contact."""
     return wl.vec3(fixed[TANGENT], fixed[TANGENT + 1], fixed[TANGENT + 2])
+
+
+@wl.function
+def packed_count(fixed: Fixed) -> int:
+    """The number of points of a contact."""
+    return int(fixed[COUNT]) & POINTS
+
+
+@wl.function
+def apart_of(gaps: wl.vec4, between: wl.vec3) -> Apart:
+    """Separations and the vector between the centres as one vector."""
+    return Apart(gaps[0], gaps[1], gaps[2], gaps[3], between.x, between.y, between.z, 0.0)
+
+
+@wl.function
+def apart_parts(apart: Apart):
+    """(separations, between)."""
+    return wl.vec4(apart[0], apart[1], apart[2], apart[3]), wl.vec3(apart[4], apart[5], apart[6])
+
+
+@wl.function
+def matrix_of(response: Response) -> Matrix:
+    """The response with a length of whole pieces of 16 bytes."""
+    matrix = Matrix()
+    for i in wl.unroll(10):
+        matrix[i] = response[i]
+    return matrix
+
+
+@wl.function
+def matrix_response(matrix: Matrix) -> Response:
+    """The response of a contact."""
+    response = Response()
+    for i in wl.unroll(10):
+        response[i] = matrix[i]
+    return response
+
+
+@wl.function
+def moves(velocity: wl.vec3, spin: wl.vec3) -> bool:
+    """Whether a velocity or a spin is not 0."""
+    return (
+        velocity.x != 0.0 or velocity.y != 0.0 or velocity.z != 0.0 or spin.x != 0.0 or spin.y != 0.0 or spin.z != 0.0
+    )
 
 
 @dataclass(frozen=True)
@@ -67,35 +117,49 @@ class PackedFunctions:
     solve: Any
 
 
-def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
+def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess) -> PackedFunctions:
     """The functions for the classes of a world."""
+    place_of, motion_of, inertia_of, turn_body = access.place, access.motion, access.inertia, access.turn
 
     @wl.function
     def pack_contact(world: World, contact: Contact, a: Body, b: Body):
         normal, first = contact.normal, contact.tangent
+        a_mass, b_mass = a.inverse_mass, b.inverse_mass
+        count = contact.num_points
+        if a_mass == 0.0 and moves(a.velocity, a.spin):
+            count += MOVING_A
+        if b_mass == 0.0 and moves(b.velocity, b.spin):
+            count += MOVING_B
         fixed = Fixed(
             normal.x, normal.y, normal.z, first.x, first.y, first.z, 0.0, 0.0, 0.0, 0.0, contact.friction,
-            float(contact.num_points), float(contact.a_id), float(contact.b_id), a.inverse_mass, b.inverse_mass,
+            float(count), float(contact.a_id), float(contact.b_id), a_mass, b_mass,
         )  # fmt: skip
         return fixed
 
     @wl.function
     def inertias(world: World, a: Body, b: Body, fixed: Fixed):
-        a_inverse, b_inverse = wl.mat33(), wl.mat33()
-        if fixed[A_MASS] > 0.0:
-            a_inverse = a.world_inverse_inertia
-        if fixed[B_MASS] > 0.0:
-            b_inverse = b.world_inverse_inertia
+        a_inverse = inertia_of(world, a, fixed[A_MASS])
+        b_inverse = inertia_of(world, b, fixed[B_MASS])
         return a_inverse, b_inverse
+
+    @wl.function
+    def motions(world: World, a: Body, b: Body, fixed: Fixed):
+        """(v_a, w_a, v_b, w_b)."""
+        bits = int(fixed[COUNT])
+        v_a, w_a = motion_of(world, a, fixed[A_MASS], bits & MOVING_A != 0)
+        v_b, w_b = motion_of(world, b, fixed[B_MASS], bits & MOVING_B != 0)
+        return v_a, w_a, v_b, w_b
 
     @wl.function
     def place_contact(
         world: World, contact: Contact, a: Body, b: Body, fixed: Fixed, a_inverse: wl.mat33, b_inverse: wl.mat33
     ):
         normal = packed_normal(fixed)
-        between = b.position - a.position
+        a_position, a_rotation = place_of(world, a, fixed[A_MASS])
+        b_position, b_rotation = place_of(world, b, fixed[B_MASS])
+        between = b_position - a_position
         arms, gaps = placed_points(
-            normal, between, contact.a_anchors, a.rotation, contact.a_radius, contact.b_anchors, b.rotation,
+            normal, between, contact.a_anchors, a_rotation, contact.a_radius, contact.b_anchors, b_rotation,
             contact.b_radius,
         )  # fmt: skip
         response = normal_response(normal, between, arms, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse)
@@ -103,10 +167,9 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
 
     @wl.function
     def keep_contact(world: World, contact: Contact, between: wl.vec3, arms: Points, gaps: wl.vec4, response: Response):
-        contact.between = between
         contact.arms = arms
-        contact.gaps = gaps
-        contact.response = response
+        contact.apart = apart_of(gaps, between)
+        contact.matrix = matrix_of(response)
 
     @wl.function
     def rate_contact(
@@ -121,7 +184,7 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
         normal = packed_normal(fixed)
         first = packed_tangent(fixed)
         rates = slip_rates(
-            normal, first, int(fixed[COUNT]), between, arms, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse
+            normal, first, packed_count(fixed), between, arms, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse
         )
         for i in wl.unroll(4):
             fixed[SLIP_RATES + i] = rates[i]
@@ -141,14 +204,13 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
     ):
         normal = packed_normal(fixed)
         first = packed_tangent(fixed)
+        v_a, w_a, v_b, w_b = motions(world, a, b, fixed)
         v_a, w_a, v_b, w_b = warm_pass(
-            a.velocity, a.spin, b.velocity, b.spin, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse,
+            v_a, w_a, v_b, w_b, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse,
             between, arms, normal, first, contact.impulses, contact.tangents,
         )  # fmt: skip
-        if fixed[A_MASS] > 0.0:
-            a.velocity, a.spin = v_a, w_a
-        if fixed[B_MASS] > 0.0:
-            b.velocity, b.spin = v_b, w_b
+        turn_body(world, a, fixed[A_MASS], v_a, w_a)
+        turn_body(world, b, fixed[B_MASS], v_b, w_b)
 
     @wl.function
     def solve_contact(
@@ -169,17 +231,16 @@ def packed_functions(World: type, Body: type, Contact: type) -> PackedFunctions:
         normal = packed_normal(fixed)
         first = packed_tangent(fixed)
         rates = wl.vec4(fixed[SLIP_RATES], fixed[SLIP_RATES + 1], fixed[SLIP_RATES + 2], fixed[SLIP_RATES + 3])
+        v_a, w_a, v_b, w_b = motions(world, a, b, fixed)
         v_a, w_a, v_b, w_b, impulses, tangents = contact_pass(
-            a.velocity, a.spin, b.velocity, b.spin, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse,
+            v_a, w_a, v_b, w_b, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse,
             between, arms, normal, first, response, inverse_diagonal(response), targets, stiffness, relief,
-            int(fixed[COUNT]), fixed[FRICTION], rates, contact.impulses, contact.tangents,
+            packed_count(fixed), fixed[FRICTION], rates, contact.impulses, contact.tangents,
         )  # fmt: skip
         contact.impulses = impulses
         contact.tangents = tangents
-        if fixed[A_MASS] > 0.0:
-            a.velocity, a.spin = v_a, w_a
-        if fixed[B_MASS] > 0.0:
-            b.velocity, b.spin = v_b, w_b
+        turn_body(world, a, fixed[A_MASS], v_a, w_a)
+        turn_body(world, b, fixed[B_MASS], v_b, w_b)
         return impulses
 
     return PackedFunctions(
