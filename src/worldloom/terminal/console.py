@@ -71,6 +71,11 @@ def format_count(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
+def two_digits(value: float) -> str:
+    """A number with two digits that count, as an uncertainty is stated: ``150``, ``1.5``, ``0.012``."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
 def format_bytes(count: float) -> str:
     """A number of bytes for people: ``61 B``, ``1.5 MiB``."""
     for unit in ("B", "KiB", "MiB"):

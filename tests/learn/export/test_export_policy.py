@@ -40,6 +40,7 @@ def run_file(exported, to, tensors):
 
         session = onnxruntime.InferenceSession(exported.path.read_bytes(), providers=["CPUExecutionProvider"])
         assert [value.name for value in session.get_inputs()] == [info.name for info in exported.inputs]
+        assert {value.shape[0] for value in (*session.get_inputs(), *session.get_outputs())} == {"rows"}
         assert [value.name for value in session.get_outputs()] == [info.name for info in exported.outputs]
         arrays = session.run(None, {name: tensors[name].numpy() for name in (i.name for i in exported.inputs)})
         outputs = [torch.from_numpy(array) for array in arrays]

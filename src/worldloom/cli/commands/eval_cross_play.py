@@ -102,7 +102,7 @@ def draw_matrix(result: CrossPlay, names: list[str], world: str, target: Path) -
 
 
 def _text(cell: MeanReturn) -> str:
-    return f"{cell.mean:.4g} ± {cell.standard_error:.2g}"
+    return f"{cell.mean:.4g} ± {console.two_digits(cell.standard_error)}"
 
 
 def _short_names(folders: list[str]) -> list[str]:

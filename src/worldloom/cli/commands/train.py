@@ -59,7 +59,7 @@ class Train:
     """Algorithm. Each has its own flags: see `worldloom train --algo dqn --help`."""
     run_dir: str = ""
     """Folder of the run; by default a new one in runs/."""
-    seeds: str = ""
+    seeds: str | None = None
     """Train each of these seeds, such as 0:5, which is 0 to 4, or 3,7,11, in a folder of its own under --run-dir; ends
     with a table and a curve of their mean."""
     parallel_seeds: int = 1
@@ -126,7 +126,7 @@ class Train:
             if in_cluster:
                 raise InputError("--num-envs auto measures this machine: give a number with --launcher ray")
             request, search = choose_num_envs(request, self.quiet)
-        if self.seeds:
+        if self.seeds is not None:
             from worldloom.cli.commands.train_seeds import train_seeds
 
             return train_seeds(self, request, search)

@@ -40,6 +40,7 @@ def train_seeds(command: Train, request: TrainingRequest, search: NumEnvsSearch 
         request: The training.
         search: The measurements of ``--num-envs auto``.
     """
+    assert command.seeds is not None
     seeds = parse_seeds(command.seeds)
     _check(command)
     folder = open_seed_folder(request, seeds)
@@ -211,4 +212,4 @@ def _table(folder: SeedFolder, results: list[SeedResult], returns: Interval, eva
 def _interval_text(interval: Interval) -> str:
     if not interval.count:
         return ""
-    return f"{interval.mean:.4g}" + (f" ± {interval.half_width:.2g}" if interval.count > 1 else "")
+    return f"{interval.mean:.4g}" + (f" ± {console.two_digits(interval.half_width)}" if interval.count > 1 else "")

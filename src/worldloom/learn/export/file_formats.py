@@ -82,6 +82,9 @@ def _to_onnx(function: PolicyFunction, facts: str) -> tuple[bytes, Run | None]:
     )
     assert program is not None
     program.model.metadata_props[FACTS] = facts
+    for value in (*program.model.graph.inputs, *program.model.graph.outputs):
+        if value.shape is not None:
+            value.shape[0] = "rows"  # the exporter has names of its own
     buffer = io.BytesIO()
     program.save(buffer)  # type: ignore[arg-type]  # a file object is accepted too
     data = buffer.getvalue()

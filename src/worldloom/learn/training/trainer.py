@@ -195,11 +195,11 @@ class Trainer(ABC):
         self._until = self.config.total_steps if until is None else min(until, self.config.total_steps)
         callback_list: list[Callback] = [DivergenceCheck(), *_callbacks(callbacks)]
         self._stopping = False
-        started, earlier = time.perf_counter(), self.seconds
-        pace = deque([(started, self.steps)], maxlen=20)
         with use_torch_settings(self.device, self.max_op_elements()), self._evaluating() as evaluation:
             for callback in callback_list:
                 callback.on_start(self)
+            started, earlier = time.perf_counter(), self.seconds  # without the callbacks' start, such as a tracker's
+            pace = deque([(started, self.steps)], maxlen=20)
             while self.steps < self._until and not self._agreed_to_stop():
                 self.in_iteration, before = True, self.steps
                 self.steps += self.iterate() * self.simulation.num_worlds * self.ranks.size
