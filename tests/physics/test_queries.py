@@ -130,3 +130,12 @@ def test_queries_agree_on_both_devices():
     results = [result(scene(bodies, device, origin=(-0.4, 0.2, 0.1)), *names) for device in ("python", "cpu")]
     for interpreted, compiled in zip(*results, strict=True):
         assert np.asarray(interpreted).tobytes() == np.asarray(compiled).tobytes()
+
+
+def test_the_direction_of_a_ray_is_a_unit_vector():
+    sim = scene([WALL], direction=(2.0, 0.0, 0.0))
+    sim.step()
+    assert "the direction of a ray is not a unit vector" in str(sim.errors()[0])
+    unseen = scene([BALL, WALL], target=0, groups=2)
+    assert not result(unseen, "sees")[0], "the mask leaves the target out"
+    assert not result(scene([BALL, WALL], target=0, ignore=0), "sees")[0]

@@ -177,6 +177,7 @@ class JointState(wl.Components):
     upper: float = UNLIMITED
     motor_speed: float  # rad/s or m/s
     motor_force: float  # N m or N, largest; 0: no motor
+    collides: bool  # whether its two bodies collide with each other
 
     a_id: int  # derived; rows of the bodies
     b_id: int  # derived

@@ -43,16 +43,22 @@ def boxes_overlap(a_lower: wl.vec3, a_upper: wl.vec3, b_lower: wl.vec3, b_upper:
     )
 
 
-def broad_phase_systems(World: type, Body: type, shapes: Iterable[int]) -> list[Any]:
-    """Systems over bodies, in order; ``shapes`` are those that bodies may have."""
+def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
+    """The system over bodies that derives their properties; ``shapes`` are those that they may have."""
     known = sum(1 << shape for shape in set(shapes))
 
     @wl.system
     def prepare(body: Body, world: World):
-        if ((known >> wl.clamp(body.shape, 0, 31)) & 1) == 0:
+        if body.shape < 0 or ((known >> wl.clamp(body.shape, 0, 31)) & 1) == 0:
             world.fail("a body has shape {value}, which physics.systems(shapes=...) of this world lacks", body.shape)
+        if body.motion < STATIC or body.motion > DYNAMIC:
+            world.fail("a body has motion {value}: give STATIC, KINEMATIC or DYNAMIC", body.motion)
+        if not wl.isfinite(body.size.x + body.size.y + body.size.z):
+            world.fail("the size of body {value} is not finite", body.id)
         if body.shape == HULL:
-            hull = body.hull
+            if body.hull < 0:
+                world.fail("a body has hull {value}, which the hull table lacks", body.hull)
+            hull = max(body.hull, 0)
             if body.mass == 0.0:
                 body.mass = body.density * world.hull_volume[hull]
             if wl.trace(body.inertia) == 0.0:
@@ -77,8 +83,10 @@ def broad_phase_systems(World: type, Body: type, shapes: Iterable[int]) -> list[
             world.fail("the rotation of body {value} is not finite", body.id)  # a step would reset it to the identity
         body.inverse_mass = 0.0
         body.inverse_inertia = wl.mat33()
-        if body.motion == DYNAMIC and not body.mass > 0.0:
+        if body.motion == DYNAMIC and (body.shape == PLANE or not (body.mass > 0.0 and wl.isfinite(body.mass))):
             world.fail("body {value} is dynamic and has no mass: give it a shape with a volume, or a mass", body.id)
+        elif body.motion == DYNAMIC and not wl.trace(body.inertia) >= 0.0:
+            world.fail("the inertia of body {value} is not positive", body.id)
         elif body.motion == DYNAMIC:
             body.inverse_mass = 1.0 / body.mass
             factor = wl.diag(body.angular_factor)
@@ -103,10 +111,16 @@ def broad_phase_systems(World: type, Body: type, shapes: Iterable[int]) -> list[
         slow = speed_sq < world.sleep_speed * world.sleep_speed and not forced
         body.rest = body.rest + 1 if body.motion == DYNAMIC and body.touching and slow else 0
         body.touching = False
-        body.awake = body.motion == DYNAMIC and body.rest < world.sleep_steps
+        body.awake = body.motion == DYNAMIC and body.rest < max(world.sleep_steps, 1)
         if body.motion == KINEMATIC:
-            body.awake = speed_sq > 0.0
+            body.awake = wl.length_sq(body.velocity) + wl.length_sq(body.spin) > 0.0  # planes have no radius
         body.mover = 1 if body.awake else 0
+
+    return prepare
+
+
+def broad_phase_system(World: type, Body: type, Joint: type) -> Any:
+    """The system over bodies that are awake that spawns pairs."""
 
     @wl.system(where=("mover", 1))
     def broad_phase(body: Body, world: World):
@@ -117,8 +131,14 @@ def broad_phase_systems(World: type, Body: type, shapes: Iterable[int]) -> list[
                 first = other.mover == 0 or body.id < other.id
                 meets = (body.collision_group & other.collision_mask) != 0
                 if dynamic and first and meets and (other.collision_group & body.collision_mask) != 0:
-                    kind = pair_class(min(body.shape, other.shape), max(body.shape, other.shape))
-                    lower = body.shape < other.shape or (body.shape == other.shape and body.id < other.id)
-                    world.spawn(Pair, a=body.id if lower else other.id, b=other.id if lower else body.id, kind=kind)
+                    joined = False
+                    for joint in world.all(Joint):
+                        one_way = joint.a == body.ref and joint.b == other.ref
+                        if not joint.collides and (one_way or (joint.a == other.ref and joint.b == body.ref)):
+                            joined = True
+                    if not joined:
+                        kind = pair_class(min(body.shape, other.shape), max(body.shape, other.shape))
+                        lower = body.shape < other.shape or (body.shape == other.shape and body.id < other.id)
+                        world.spawn(Pair, a=body.id if lower else other.id, b=other.id if lower else body.id, kind=kind)
 
-    return [prepare, broad_phase]
+    return broad_phase

@@ -7,12 +7,13 @@ from typing import Any, Literal, get_args
 import worldloom as wl
 from worldloom.core.base.errors import misuse
 from worldloom.physics import bodies
-from worldloom.physics.broad_phase import broad_phase_systems
+from worldloom.physics.broad_phase import broad_phase_system, prepare_system
 from worldloom.physics.joints.systems import joint_systems
 from worldloom.physics.many_bodies.components import FoundPair, LargeBody, SplitState
 from worldloom.physics.many_bodies.systems import many_body_systems
 from worldloom.physics.narrow_phase import narrow_phase_systems
 from worldloom.physics.queries.world_queries import Queries, world_queries
+from worldloom.physics.settings_check import settings_system
 from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE, SPHERE, WEDGE
 from worldloom.physics.solving.arrangement import arrange_system
 from worldloom.physics.solving.coloured import coloured_systems
@@ -94,6 +95,16 @@ def systems(
     """
     if mapping not in get_args(Mapping):
         raise misuse(f"mapping cannot be {mapping!r}", f"give one of {', '.join(map(repr, get_args(Mapping)))}")
+    shapes = tuple(shapes)
+    unknown = next((shape for shape in shapes if shape not in ALL_SHAPES), None)
+    if unknown is not None:
+        raise misuse(f"shapes has {unknown!r}, which is no shape", "give some of physics.PLANE to physics.HULL")
+    for given, base in ((world, bodies.World), (body, bodies.Body)):
+        if not (isinstance(given, type) and issubclass(given, base)):
+            name = getattr(given, "__name__", repr(given))
+            raise misuse(
+                f"{name} is not derived from physics.{base.__name__}", f"write class {name}(physics.{base.__name__})"
+            )
     extra = {"many_bodies": SplitState, "worlds": NoState}.get(mapping, bodies.PackedState)
 
     class Contact(wl.Entity, bodies.ContactState, extra):
@@ -104,17 +115,18 @@ def systems(
         a: wl.Ref(body)
         b: wl.Ref(body)
 
-    shapes = tuple(shapes)
     if mapping == "many_bodies":
         detection, solver = many_body_systems(world, body, Contact, Joint, shapes, substeps, sweeps)
     else:
-        detection = [*broad_phase_systems(world, body, shapes), *narrow_phase_systems(world, body, Contact, shapes)]
+        found = [prepare_system(world, body, shapes), broad_phase_system(world, body, Joint)]
+        detection = [*found, *narrow_phase_systems(world, body, Contact, shapes)]
         solver = [
             *energy_measures(world, body),
             *joint_systems(world, body, Joint),
             *_solvers(world, body, Contact, Joint, mapping, colours_from),
             *energy_limits(world, body, Contact, Joint),
         ]
+    detection = [settings_system(world), *detection]
     queries = world_queries(world, body, Contact)
     return PhysicsSystems(
         **vars(queries),

@@ -73,6 +73,8 @@ def contact_function(World: type, Body: type, Contact: type) -> Any:
         b_anchors = core_anchors(points, separations, offset, b.rotation, normal, b_radius)
         arms = points - points_of(offset, offset, offset, offset)
         approach = normal_speeds(b.velocity - a.velocity, a.spin, b.spin, offset, arms, normal)
+        if not (a.friction >= 0.0 and b.friction >= 0.0):
+            world.fail("body {value} or what it touches has a friction that is not 0 or more", b.id)
         impulses = wl.vec4()
         tangents = Tangents()
         last_impulse = 0.0

@@ -248,8 +248,8 @@ def _validate_spawns(definition: Definition, system: System) -> None:
         lost = next((name for name in sorted(spawning.fields) if spawned.fields[name].transient), None)
         if lost is not None:
             raise system.source.error(
-                f"it gives a new '{spawned.__name__}' the component '{lost}', which is transient: it is lost before the "
-                "entity exists",
+                f"it gives a new '{spawned.__name__}' the component '{lost}', which is transient: it is "
+                "lost before the entity exists",
                 "write it in a later system, or declare it without wl.Transient",
                 spawning.line,
             )

@@ -191,6 +191,10 @@ def joint_pass(
             speed -= stiffness * wl.dot(back_angular, wl.cw_mul(angular_mask, turn + frame * twist * rate))
             speed -= relief * (wl.dot(cross_linear, linear) + wl.dot(cross_angular, angular))
             before = free[0] + free[1] - free[2]
+            if coordinate >= upper:  # a motor does not press a limit, which is soft
+                motor_speed = min(motor_speed, 0.0)
+            if coordinate <= lower:
+                motor_speed = max(motor_speed, 0.0)
             if motor_impulse > 0.0:
                 motor = wl.clamp(free[0] + (motor_speed - speed) / left, -motor_impulse, motor_impulse)
                 speed += left * (motor - free[0])

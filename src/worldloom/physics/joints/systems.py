@@ -3,6 +3,7 @@
 from typing import Any
 
 import worldloom as wl
+from worldloom.physics.bodies import DISTANCE, FIXED
 from worldloom.physics.joints.frames import (
     angular_error,
     angular_rows,
@@ -20,10 +21,16 @@ def joint_systems(World: type, Body: type, Joint: type) -> list[Any]:
     """Systems over joints that run before bodies are integrated, in order."""
 
     @wl.system
-    def find_bodies(joint: Joint):
+    def find_bodies(joint: Joint, world: World):
         if joint.a.alive and joint.b.alive:
             joint.a_id = joint.a.get().id
             joint.b_id = joint.b.get().id
+            if joint.a == joint.b:
+                world.fail("joint {value} connects a body with itself", joint.id)
+            if joint.kind < FIXED or joint.kind > DISTANCE:
+                world.fail("a joint has kind {value}, which is none of physics.FIXED to physics.DISTANCE", joint.kind)
+            if not wl.length_sq(joint.axis) > 0.0:
+                world.fail("joint {value} has no axis", joint.id)
         else:
             joint.despawn()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.core.base.errors import misuse
-from worldloom.physics.broad_phase import broad_phase_systems
+from worldloom.physics.broad_phase import prepare_system
 from worldloom.physics.many_bodies.components import ManyBody
 from worldloom.physics.many_bodies.contacts import contact_systems
 from worldloom.physics.many_bodies.pairs import pair_systems
@@ -32,7 +32,7 @@ def many_body_systems(
     def reject_joints(joint: Joint, world: World):
         world.fail("joint {value}: mapping='many_bodies' of physics.systems has no joints", joint.id)
 
-    prepare = broad_phase_systems(World, Body, shapes)[0]
+    prepare = prepare_system(World, Body, shapes)
     detection = [prepare, *pair_systems(World, Body), *contact_systems(World, Body, Contact, shapes)]
     before, after = sleep_systems(World, Body, Contact)
     solver = many_body_solver(World, Body, Contact, substeps, sweeps)

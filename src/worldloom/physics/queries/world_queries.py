@@ -14,6 +14,8 @@ from worldloom.physics.queries.rays import MISS, beyond_reach, clip_ray, ray_sha
 from worldloom.physics.queries.simplex import MAX_ITERATIONS, TOLERANCE, core_support, reduce_simplex
 from worldloom.physics.shapes import HULL, PLANE, core_radius
 
+UNIT_TOLERANCE = 1e-3  # of the square of a direction's length
+
 
 @dataclass(frozen=True)
 class Queries:
@@ -74,7 +76,14 @@ def ray_queries(World: type, Body: type) -> tuple[Any, ...]:
         return distance, normal
 
     @wl.function
+    def check_direction(world: World, direction: wl.vec3):
+        square = wl.length_sq(direction)
+        if square > 0.0 and abs(square - 1.0) > UNIT_TOLERANCE:  # a ray without a direction hits nothing
+            world.fail("the direction of a ray is not a unit vector: use wl.normalize", 0)
+
+    @wl.function
     def ray(world: World, origin: wl.vec3, direction: wl.vec3, length: float, ignore: int, mask: int):
+        check_direction(world, direction)
         row, nearest, normal = -1, length, wl.vec3(0.0, 0.0, 0.0)
         for other in world.all(Body):
             if other.id == ignore or (other.collision_group & mask) == 0:
@@ -90,9 +99,10 @@ def ray_queries(World: type, Body: type) -> tuple[Any, ...]:
 
     @wl.function
     def sees(world: World, origin: wl.vec3, direction: wl.vec3, length: float, row: int, ignore: int, mask: int):
+        check_direction(world, direction)
         target = world.at(Body, row)
         nearest, _normal = ray_to(world, target, origin, direction)
-        first = nearest < length
+        first = nearest < length and row != ignore and (target.collision_group & mask) != 0
         for other in world.all(Body):
             if not first or other.id == row or other.id == ignore or (other.collision_group & mask) == 0:
                 continue
