@@ -306,7 +306,7 @@ class Train:
             console.print_json(report)
             return
         outcome = _outcome(result)
-        speed = f"{console.format_count(result.steps_per_second)} steps/s"
+        speed = f"{console.format_count(result.steps / max(result.seconds, 1e-9))} steps/s"
         rate = f"{result.steps:,} steps in {result.seconds:.1f} s ({speed})"
         files = [*(path.name for path in media.values()), "config.json", "metrics.jsonl", "events", "checkpoints"]
         if result.complete:
