@@ -168,29 +168,33 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             body.velocity = wl.vec3(0.0, 0.0, 0.0)
             body.spin = wl.vec3(0.0, 0.0, 0.0)
 
-    @wl.system(where=("batch", 1))
-    def pack_movers(body: Body, world: World):
+    # By row, so that a thread loads and stores only what its body needs.
+
+    @wl.system(where=("batch", 1), disjoint=True)
+    def pack_movers(listed: Body, world: World):
         """Before the first push of a step."""
+        body = world.at(Body, listed.id)
         if body.inverse_mass > 0.0:
             pack_body(world, body)
 
-    @wl.system(where=("batch", 1))
-    def push_movers(body: Body, world: World):
-        h = world.dt / float(SUBSTEPS)
+    @wl.system(where=("batch", 1), disjoint=True)
+    def push_movers(listed: Body, world: World):
+        body = world.at(Body, listed.id)
         if body.inverse_mass > 0.0:
-            push_packed(world, body, h)
+            push_packed(world, body, world.dt / float(SUBSTEPS))
 
-    @wl.system(where=("batch", 1))
-    def move_bodies(body: Body, world: World):
-        h = world.dt / float(SUBSTEPS)
+    @wl.system(where=("batch", 1), disjoint=True)
+    def move_bodies(listed: Body, world: World):
+        body, h = world.at(Body, listed.id), world.dt / float(SUBSTEPS)
         if body.inverse_mass > 0.0:
             move_packed(world, body, h)
         else:
             body.position += body.velocity * h
             body.rotation = turned(body.rotation, body.spin, h)
 
-    @wl.system(where=("batch", 1))
-    def unpack_movers(body: Body, world: World):
+    @wl.system(where=("batch", 1), disjoint=True)
+    def unpack_movers(listed: Body, world: World):
+        body = world.at(Body, listed.id)
         if body.inverse_mass > 0.0:
             unpack_body(world, body)
 

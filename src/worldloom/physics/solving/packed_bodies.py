@@ -105,16 +105,19 @@ def packed_bodies(World: type, Body: type) -> PackedBodies:
 
     @wl.function
     def pack_body(world: World, body: Body):
-        body.pose = pose_of(body.position, body.rotation)
-        body.twist = twist_of(body.velocity, body.spin)
-        body.turning = turning_of(body.world_inverse_inertia)
-        body.moments = moments_of(body.inertia, body.inverse_inertia)
+        position, rotation, velocity, spin = body.position, body.rotation, body.velocity, body.spin
+        inertia, inverse, turned_inverse = body.inertia, body.inverse_inertia, body.world_inverse_inertia
+        body.pose = pose_of(position, rotation)
+        body.twist = twist_of(velocity, spin)
+        body.turning = turning_of(turned_inverse)
+        body.moments = moments_of(inertia, inverse)
 
     @wl.function
     def unpack_body(world: World, body: Body):
-        body.position, body.rotation = pose_parts(body.pose)
-        body.velocity, body.spin = twist_parts(body.twist)
-        body.world_inverse_inertia = turning_matrix(body.turning)
+        pose, twist, turning = body.pose, body.twist, body.turning
+        body.position, body.rotation = pose_parts(pose)
+        body.velocity, body.spin = twist_parts(twist)
+        body.world_inverse_inertia = turning_matrix(turning)
 
     @wl.function
     def place_of(world: World, body: Body, mass: float):
