@@ -348,8 +348,8 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
     @property
     def bytes_per_world(self) -> int:
         """Memory per world, in bytes."""
-        columns = [column for table in self.tables.values() for column in table if column.field.role is not Role.CONFIG]
-        return sum(column.nbytes for column in columns if column.view_of is None) // self.num_worlds
+        columns = (c for table in self.tables.values() for c in table.columns.values() if c.view_of is None)
+        return sum(c.nbytes for c in columns if c.field.role is not Role.CONFIG) // self.num_worlds
 
     def close(self) -> None:
         """Free the memory. Exports that are still in use keep their memory alive."""
