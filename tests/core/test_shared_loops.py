@@ -248,3 +248,28 @@ def test_disjoint_iterations_store_array_elements() -> None:
         expected[:4] = 10 * i + 1 + np.arange(4)
         expected[4 + i] = i
         assert (pages[:, i] == expected).all()
+
+
+class Deck(wl.Entity):
+    order: wl.Array(int, 6)
+    places: wl.Array(int, 6)
+
+
+@wl.system(threads=32)
+def invert(deck: Deck, world: Shelf):
+    """Iterations store elements at indices that are a permutation of theirs."""
+    world.turns += 0
+    for k in wl.share(6, disjoint=True):
+        deck.order[(5 * k + 2) % 6] = k
+    for k in wl.share(6, disjoint=True):
+        deck.places[deck.order[k]] = k
+
+
+DECKS = wl.Definition("Decks-test", Shelf, {Deck: 3}, step=(invert,))
+
+
+def test_disjoint_iterations_of_an_entity_store_at_any_index() -> None:
+    assert compare(DECKS, ("python", "cpu"), num_worlds=3, steps=2) is None
+    simulation = wl.Simulation(DECKS, 2, "cpu", seed=0)
+    Machine(simulation).step()
+    assert (simulation[Deck].places.numpy() == [(5 * k + 2) % 6 for k in range(6)]).all()

@@ -36,8 +36,9 @@ def share(iterations: int, disjoint: bool = False) -> range:
     Written ``for ray in wl.share(30):`` in a system. It is a plain loop without ``@wl.system(threads=...)``, on the
     CPU, and in the interpreter.
 
-    In a system over the world ``wl.share(n, disjoint=True)`` promises that no iteration reads or writes a component of
-    an entity that another one writes. The engine cannot check it: where it is broken, results depend on the order.
+    ``wl.share(n, disjoint=True)`` promises that no iteration uses what another one writes: in a system over the world
+    components of entities, in a system over an entity elements of its arrays, at any index. The engine cannot check it:
+    where it is broken, results depend on the order.
     """
     return range(iterations)
 
@@ -60,6 +61,7 @@ class SharedLoop:
         offsets: The offsets at which iterations access their own elements of an array, each with the line:
             ``row.array[8 + ray]``.
         serial: Whether one thread must run the loop because iterations store elements of a vector.
+        disjoint: Whether the user promises that no iteration uses an element of an array that another one stores.
     """
 
     variable: str
@@ -73,6 +75,7 @@ class SharedLoop:
     reads: dict[str, int] = field(default_factory=dict)
     offsets: dict[str, dict[int, int]] = field(default_factory=dict)
     serial: bool = False
+    disjoint: bool = False
 
     def own_offset(self, flow: Conversions, array: Field, subscript: ast.Subscript | None) -> int | None:
         """The offset of ``row.array[...]`` from the iteration number; None where it may be another iteration's element.
@@ -101,6 +104,8 @@ class SharedLoop:
 
     def own(self, flow: Conversions, array: Field, subscript: ast.Subscript | None) -> bool:
         """Whether an element belongs to this iteration; its offset is recorded."""
+        if self.disjoint and array.is_array and subscript is not None:
+            return True
         offset = self.own_offset(flow, array, subscript)
         if offset is None or subscript is None:
             return False
@@ -226,7 +231,7 @@ def translate_shared_loop(flow: Statements, name: str, call: ast.Call, node: ast
             "write range(...)",
             node,
         )
-    _check_arguments(flow, call)
+    disjoint = _promises_disjoint(flow, call)
     if flow.assigned is not None and name in flow.assigned:
         raise flow.error(f"'{name}' is assigned before the shared loop", "use another name in the loop", node)
     bound = flow.expression(call.args[0])
@@ -237,7 +242,11 @@ def translate_shared_loop(flow: Statements, name: str, call: ast.Call, node: ast
     start_of_body = flow.assign_local(name, Value(flow.target.cast(nodes.name(counter), wp.int32), wp.int32), node)
     known = bounds_of(flow, call.args[0])
     shared_loop = SharedLoop(
-        name, known[0] if known is not None and known[0] == known[1] else None, before, flow.loop_depth + 1
+        name,
+        known[0] if known is not None and known[0] == known[1] else None,
+        before,
+        flow.loop_depth + 1,
+        disjoint=disjoint and not flow.world_system,
     )
     flow.shared_loop = shared_loop
     body = start_of_body + flow.counted_body(name, call.args, node.body)
@@ -275,23 +284,19 @@ def translate_shared_loop(flow: Statements, name: str, call: ast.Call, node: ast
     return [*start, *flow.target.loop_shared(counter, count, body, reductions), *end]
 
 
-def _check_arguments(flow: Statements, call: ast.Call) -> None:
-    """Raise DefinitionError where the call of ``wl.share`` does not suit its system."""
-    disjoint = {k.arg: k.value.value if isinstance(k.value, ast.Constant) else None for k in call.keywords}
-    if len(call.args) != 1 or disjoint.keys() - {"disjoint"}:
+def _promises_disjoint(flow: Statements, call: ast.Call) -> bool:
+    """Whether ``wl.share`` is called with ``disjoint=True``; DefinitionError where that does not suit its system."""
+    given = {k.arg: k.value.value if isinstance(k.value, ast.Constant) else None for k in call.keywords}
+    if len(call.args) != 1 or given.keys() - {"disjoint"} or given.get("disjoint", False) not in (True, False):
         raise flow.error("wl.share takes the number of iterations", "write for example wl.share(30)", call)
-    if flow.world_system and not flow.in_helper and disjoint.get("disjoint") is not True:
+    disjoint = given.get("disjoint") is True
+    if flow.world_system and not flow.in_helper and not disjoint:
         raise flow.error(
             "race: iterations of a shared loop run at the same time, and may change the same entity",
             "write wl.share(..., disjoint=True) if no iteration uses what another one writes, else range(...)",
             call,
         )
-    if not flow.world_system and not flow.in_helper and disjoint.get("disjoint", False) is not False:
-        raise flow.error(
-            "wl.share(..., disjoint=True) is for systems over the world alone",
-            "leave 'disjoint' out: the iterations of an entity are checked",
-            call,
-        )
+    return disjoint
 
 
 def auto_threads(loops: list[SharedLoop]) -> int:
@@ -307,6 +312,8 @@ def auto_threads(loops: list[SharedLoop]) -> int:
 def check_array_size(flow: Conversions, array: Value, subscript: ast.Subscript) -> None:
     """Raise DefinitionError where the iterations of a shared loop exceed the array that they index."""
     assert flow.shared_loop is not None and isinstance(array.type, ArrayType)
+    if flow.shared_loop.disjoint:  # a step checks the index
+        return
     size, iterations = array.type.field.shape[0], flow.shared_loop.iterations
     offset = flow.shared_loop.own_offset(flow, array.type.field, subscript)
     if iterations is not None and offset is not None and offset + iterations > size:

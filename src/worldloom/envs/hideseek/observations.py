@@ -15,7 +15,7 @@ from worldloom.envs.hideseek.entities import (
     Arena,
     Solid,
 )
-from worldloom.envs.hideseek.sight import FORWARD, RAMPS_FROM, target_row
+from worldloom.envs.hideseek.sight import FORWARD, RAMPS_FROM
 
 
 @wl.function
@@ -32,14 +32,11 @@ def in_frame(forward: wl.vec3, v: wl.vec3) -> wl.vec2:
 
 
 @wl.function
-def position_row(slot: int, boxes: int, first_agent: int, agents: int) -> int:
-    """The row of a body by its place among all agents, boxes and ramps, -1 for none."""
-    if slot < MAX_AGENTS:
-        return first_agent + slot if slot < agents else -1
-    if slot < MAX_AGENTS + MAX_BOXES:
-        return slot - MAX_AGENTS if slot - MAX_AGENTS < boxes else -1
-    ramp = boxes + slot - MAX_AGENTS - MAX_BOXES
-    return ramp if ramp < first_agent else -1
+def position_slot(row: int, boxes: int, first_agent: int) -> int:
+    """The place of a body among all agents, boxes and ramps."""
+    if row >= first_agent:
+        return row - first_agent
+    return MAX_AGENTS + row if row < boxes else MAX_AGENTS + MAX_BOXES + row - boxes
 
 
 @wl.system(threads=32, separate=True)
@@ -69,46 +66,41 @@ def describe(agent: Agent, world: Arena):
         agent.boxes_visible[target] = agent.visible[OTHERS + target]
     for target in range(MAX_RAMPS):
         agent.ramps_visible[target] = agent.visible[RAMPS_FROM + target]
-    team = HIDERS if agent.hider else SEEKERS
-    for target in wl.share(OTHERS):
-        row = target_row(target, agent.number, world.num_boxes, world.first_agent, world.num_agents)
-        if row >= 0:
-            other = world.at(Solid, row)
-            place, speed = in_frame(forward, other.position - origin), in_frame(forward, other.velocity)
-            agent.others[target, 0] = place.x
-            agent.others[target, 1] = place.y
-            agent.others[target, 2] = speed.x
-            agent.others[target, 3] = speed.y
-            agent.others[target, 4] = float((row - world.first_agent < world.hiders) == agent.hider)
-    for target in wl.share(MAX_BOXES):
-        if target < world.num_boxes:
-            box = world.at(Solid, target)
-            place, speed = in_frame(forward, box.position - origin), in_frame(forward, box.velocity)
-            size, owner, yaw = box.size, box.owner, relative_yaw(rotation, box.rotation)
-            agent.boxes[target, 0] = place.x
-            agent.boxes[target, 1] = place.y
-            agent.boxes[target, 2] = speed.x
-            agent.boxes[target, 3] = speed.y
-            agent.boxes[target, 4] = 2.0 * size.x
-            agent.boxes[target, 5] = 2.0 * size.y
-            agent.boxes[target, 6] = yaw
-            agent.boxes[target, 7] = float(owner == team)
-            agent.boxes[target, 8] = float(owner != team and owner != FREE)
-    for target in wl.share(MAX_RAMPS):
-        if world.num_boxes + target < world.first_agent:
-            ramp = world.at(Solid, world.num_boxes + target)
-            place, speed = in_frame(forward, ramp.position - origin), in_frame(forward, ramp.velocity)
-            owner, yaw = ramp.owner, relative_yaw(rotation, ramp.rotation)
-            agent.ramps[target, 0] = place.x
-            agent.ramps[target, 1] = place.y
-            agent.ramps[target, 2] = speed.x
-            agent.ramps[target, 3] = speed.y
-            agent.ramps[target, 4] = yaw
-            agent.ramps[target, 5] = float(owner == team)
-            agent.ramps[target, 6] = float(owner != team and owner != FREE)
-    for slot in wl.share(MAX_MOVING):
-        row = position_row(slot, world.num_boxes, world.first_agent, world.num_agents)
-        if row >= 0:
-            position = world.at(Solid, row).position
+    team, own_row = HIDERS if agent.hider else SEEKERS, world.first_agent + agent.number
+    for row in wl.share(MAX_MOVING, disjoint=True):  # each body has a place of its own in these arrays
+        if row < world.first_agent + world.num_agents:
+            body = world.at(Solid, row)
+            position, velocity, size, owner = body.position, body.velocity, body.size, body.owner
+            yaw = relative_yaw(rotation, body.rotation)
+            place, speed = in_frame(forward, position - origin), in_frame(forward, velocity)
+            ours, theirs = float(owner == team), float(owner != team and owner != FREE)
+            slot = wl.clamp(position_slot(row, world.num_boxes, world.first_agent), 0, MAX_MOVING - 1)
             agent.all_positions[slot, 0] = position.x
             agent.all_positions[slot, 1] = position.y
+            if row < world.num_boxes:
+                box = wl.clamp(row, 0, MAX_BOXES - 1)
+                agent.boxes[box, 0] = place.x
+                agent.boxes[box, 1] = place.y
+                agent.boxes[box, 2] = speed.x
+                agent.boxes[box, 3] = speed.y
+                agent.boxes[box, 4] = 2.0 * size.x
+                agent.boxes[box, 5] = 2.0 * size.y
+                agent.boxes[box, 6] = yaw
+                agent.boxes[box, 7] = ours
+                agent.boxes[box, 8] = theirs
+            elif row < world.first_agent:
+                ramp = wl.clamp(row - world.num_boxes, 0, MAX_RAMPS - 1)
+                agent.ramps[ramp, 0] = place.x
+                agent.ramps[ramp, 1] = place.y
+                agent.ramps[ramp, 2] = speed.x
+                agent.ramps[ramp, 3] = speed.y
+                agent.ramps[ramp, 4] = yaw
+                agent.ramps[ramp, 5] = ours
+                agent.ramps[ramp, 6] = theirs
+            elif row != own_row:
+                target = wl.clamp(row - world.first_agent - int(row > own_row), 0, OTHERS - 1)
+                agent.others[target, 0] = place.x
+                agent.others[target, 1] = place.y
+                agent.others[target, 2] = speed.x
+                agent.others[target, 3] = speed.y
+                agent.others[target, 4] = float((row - world.first_agent < world.hiders) == agent.hider)
