@@ -1,5 +1,7 @@
 """Components with a meaning only within a step: populations, snapshots and comparisons leave them out."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -68,10 +70,12 @@ def test_compactions_do_not_access_them() -> None:
 def test_snapshots_leave_them_out() -> None:
     sim = wl.Simulation(heap(wl.UpTo(8)), 2, "cpu", seed=0)
     sim.step()
+    assert sim[Grain].rows("corners").numpy().any()
     saved, fresh = sim.snapshot(), wl.Simulation(heap(wl.UpTo(8)), 2, "cpu", seed=1)
+    fresh.step()
     sim.step()
     fresh.restore(saved)
-    assert not fresh[Grain].rows("doubled").numpy().any()
+    assert not fresh[Grain].rows("corners").numpy().any()
     fresh.step()
     assert np.array_equal(fresh.world.total.numpy(), sim.world.total.numpy())
 
@@ -85,7 +89,13 @@ def test_a_spawn_cannot_set_them() -> None:
         wl.Simulation(wl.Definition("Wrong", Heap, {Grain: wl.UpTo(8)}, reset=(pour,), step=(wrong,)), 1, "cpu")
 
 
-@pytest.mark.parametrize("component", [wl.Reward, wl.Observation(2), wl.Persistent(int)], ids=str)
+@pytest.mark.parametrize("component", [wl.Observation(2), wl.Persistent(int), wl.Finite(float)], ids=str)
 def test_what_others_read_is_not_transient(component: object) -> None:
     with pytest.raises(wl.DefinitionError, match="Transient takes"):
         wl.Transient(component)
+
+
+@pytest.mark.parametrize("declaration", [wl.Persistent, wl.Finite])
+def test_what_lasts_is_not_transient(declaration: Callable[..., object]) -> None:
+    with pytest.raises(wl.DefinitionError, match="takes no transient component"):
+        declaration(wl.Transient(float))

@@ -9,7 +9,7 @@ def settings_system(World: type) -> Any:
     """The system over the world; each setting that it rejects is a fault."""
 
     @wl.system
-    def check_settings(world: World):
+    def refuse_settings(world: World):
         if not world.dt > 0.0:
             world.fail("dt must be positive", 0)
         if world.substeps < 1:
@@ -19,4 +19,4 @@ def settings_system(World: type) -> Any:
         if not world.margin >= 0.0:
             world.fail("margin must be 0 or more", 0)
 
-    return check_settings
+    return refuse_settings

@@ -42,7 +42,7 @@ class Sweep(ExperimentCommand["SweepFolder"]):
     --eval-every it is the evaluated return, else the mean return of recent episodes."""
     target: float | None = None
     """The return to reach, with --objective steps or seconds."""
-    seeds: str = ""
+    seeds: str | None = None
     """Train each trial with each of these seeds, such as 0:3, and take the mean of the objective. The first is also
     the seed of the sampler; by default both are --seed."""
 
@@ -94,7 +94,7 @@ class Sweep(ExperimentCommand["SweepFolder"]):
 
         if isinstance(self.target, PiecewiseLinear):
             raise InputError(f"--target takes one number, not points: {self.target}")
-        seeds = parse_seeds(self.seeds) if self.seeds else (request.config.seed,)
+        seeds = parse_seeds(self.seeds) if self.seeds is not None else (request.config.seed,)
         return SweepPlan(
             tuple(self.search),
             self.trials,

@@ -126,7 +126,7 @@ class SharedLoop:
         """Record that an iteration stores its element of an array of the own row."""
         self.stored.setdefault(array.name, subscript.lineno)
         offset = self.own_offset(flow, array, subscript)
-        if offset is not None and row.type.own:
+        if offset is not None and row.type.own and not self.disjoint:
             self.stores.append((row, array, offset))
 
     def check_local(self, flow: Conversions, name: str, node: ast.AST) -> None:
@@ -287,7 +287,7 @@ def translate_shared_loop(flow: Statements, name: str, call: ast.Call, node: ast
 def _promises_disjoint(flow: Statements, call: ast.Call) -> bool:
     """Whether ``wl.share`` is called with ``disjoint=True``; DefinitionError where that does not suit its system."""
     given = {k.arg: k.value.value if isinstance(k.value, ast.Constant) else None for k in call.keywords}
-    if len(call.args) != 1 or given.keys() - {"disjoint"} or given.get("disjoint", False) not in (True, False):
+    if len(call.args) != 1 or given.keys() - {"disjoint"} or type(given.get("disjoint", False)) is not bool:
         raise flow.error("wl.share takes the number of iterations", "write for example wl.share(30)", call)
     disjoint = given.get("disjoint") is True
     if flow.world_system and not flow.in_helper and not disjoint:

@@ -134,6 +134,14 @@ def _component(dtype: Any, what: str) -> ComponentSpec:
     return dtype if isinstance(dtype, ComponentSpec) else ComponentSpec(_component_type(dtype, what))
 
 
+def _lasting(dtype: Any, what: str) -> ComponentSpec:
+    """A component that is not transient, for the declaration ``what``."""
+    component = _component(dtype, what)
+    if component.transient:
+        raise misuse(f"{what} takes no transient component, whose value is lost", f"write wl.{what}(float)")
+    return component
+
+
 def _check_shape(shape: tuple[Any, ...], what: str, example: str) -> None:
     if not 1 <= len(shape) <= 3 or any(not isinstance(n, int) or n < 1 for n in shape):
         raise misuse(f"{what} takes one to three whole numbers of 1 or more as its shape, not {shape!r}", example)
@@ -239,12 +247,12 @@ Ref = _Ref()
 
 def Finite(dtype: Any) -> ComponentSpec:
     """A component that must stay finite. A NaN or an infinity in it is a fault, and its world is reset."""
-    return replace(_component(dtype, "Finite"), finite=True)
+    return replace(_lasting(dtype, "Finite"), finite=True)
 
 
 def Persistent(dtype: Any) -> ComponentSpec:
     """A component that persists across resets, such as the level of a curriculum."""
-    return replace(_component(dtype, "Persistent"), keep=True)
+    return replace(_lasting(dtype, "Persistent"), keep=True)
 
 
 def Transient(dtype: Any) -> ComponentSpec:
@@ -254,9 +262,10 @@ def Transient(dtype: Any) -> ComponentSpec:
     Snapshots and comparisons leave it out.
     """
     component = _component(dtype, "Transient")
-    if component.role is not Role.STATE or component.keep:
+    if component.role is not Role.STATE or component.keep or component.finite:
         raise misuse(
-            "Transient takes a type, not a component that others read or that persists", "write wl.Transient(float)"
+            "Transient takes a type, not a component that others read, that persists or that must be finite",
+            "write wl.Transient(float)",
         )
     return replace(component, transient=True)
 

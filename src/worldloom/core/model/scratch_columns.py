@@ -12,7 +12,7 @@ from dataclasses import replace
 import warp as wp
 
 from worldloom.core.model.fields import Field, Role
-from worldloom.core.model.population import DESPAWNED, ROW_WORLD, Population
+from worldloom.core.model.population import ROW_WORLD, Population
 
 CURSOR, MOVING, ACTIVE, STAGED, ROOM = range(5)
 """The elements of ``state``: staging rows taken, whether a world has changed, whether there is something to compact,
@@ -47,6 +47,6 @@ def fields(population: Population, own: Mapping[str, Field]) -> dict[str, Field]
     columns += [
         replace(f, name=spare(n), role=Role.ENGINE, transient=True)
         for n, f in own.items()
-        if n not in (DESPAWNED, ROW_WORLD)
+        if n != ROW_WORLD and not f.transient
     ]
     return {f.name: f for f in columns}

@@ -14,7 +14,7 @@ class BodyAccess:
         place: (position, rotation).
         motion: (velocity, spin); ``moving``: whether those of a body without a mass may differ from 0.
         inertia: The inverse inertia in world axes.
-        turn: Stores velocity and spin, which only a body with a mass changes.
+        turn: Stores velocity and spin of a body with a mass.
     """
 
     place: Any
@@ -40,6 +40,7 @@ def component_access(World: type, Body: type) -> BodyAccess:
 
     @wl.function
     def turn_body(world: World, body: Body, mass: float, velocity: wl.vec3, spin: wl.vec3):
-        body.velocity, body.spin = velocity, spin
+        if mass > 0.0:
+            body.velocity, body.spin = velocity, spin
 
     return BodyAccess(place_of, motion_of, inertia_of, turn_body)

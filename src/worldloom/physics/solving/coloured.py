@@ -12,7 +12,7 @@ contacts, are left to the solver over worlds.
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import DYNAMIC
+from worldloom.physics.bodies import DYNAMIC, KINEMATIC
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.motion import turned
 from worldloom.physics.solving.body_motion import body_functions
@@ -188,7 +188,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         body, h = world.at(Body, listed.id), world.dt / float(SUBSTEPS)
         if body.inverse_mass > 0.0:
             move_packed(world, body, h)
-        else:
+        elif body.motion == KINEMATIC:
             body.position += body.velocity * h
             body.rotation = turned(body.rotation, body.spin, h)
 
