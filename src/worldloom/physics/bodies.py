@@ -19,10 +19,9 @@ DISTANCE = 4
 UNLIMITED = 1.0e30  # limits of a joint without limits
 
 Tangents = wl.vec(8)  # two tangential impulses for each of 4 points
-Response = wl.vec(10)  # lower triangle of a symmetric 4 x 4 matrix, by rows
+Response = wl.vec(12)  # lower triangle of a symmetric 4 x 4 matrix, by rows (10), and 0: whole pieces of 16 bytes
 Fixed = wl.vec(16)  # 64 bytes, which a GPU moves as two sectors
 Apart = wl.vec(8)
-Matrix = wl.vec(12)
 Pose = wl.vec(8)
 Twist = wl.vec(8)
 Turning = wl.vec(12)
@@ -162,7 +161,6 @@ class PackedState(wl.Components):
 
     fixed: wl.Transient(Fixed)  # derived once per step, see physics.solving.packed_contacts
     apart: wl.Transient(Apart)  # derived in each substep; separations (4), and from the centre of A to that of B (3)
-    matrix: wl.Transient(Matrix)  # derived in each substep; its response (10)
 
 
 class JointState(wl.Components):

@@ -7,6 +7,21 @@ SMALL_ANGLE_SQ = 0.01  # squared half angle below which series of 3 terms are ex
 
 
 @wl.function
+def pushed(
+    velocity: wl.vec3,
+    spin: wl.vec3,
+    gravity: wl.vec3,
+    force: wl.vec3,
+    torque: wl.vec3,
+    mass: float,
+    inverse: wl.mat33,
+    h: float,
+):
+    """Velocity and spin after ``h`` seconds of gravity, a force and a torque; ``mass`` and ``inverse`` are inverses."""
+    return velocity + (gravity + force * mass) * h, spin + inverse * torque * h
+
+
+@wl.function
 def small_rotation(half: wl.vec3) -> wl.quat:
     """The rotation by the angle ``2 |half|`` about ``half``."""
     square = wl.length_sq(half)

@@ -5,7 +5,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
-from worldloom.physics.motion import integrate_rotation, turned
+from worldloom.physics.motion import integrate_rotation, pushed, turned
 from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS, WITHOUT_BIAS
 
 
@@ -43,8 +43,10 @@ def body_functions(World: type, Body: type) -> BodyFunctions:
             body.velocity = wl.vec3(0.0, 0.0, 0.0)
             body.spin = wl.vec3(0.0, 0.0, 0.0)
         elif body.motion == DYNAMIC:
-            body.velocity += (world.gravity + body.force * body.inverse_mass) * h
-            body.spin += body.world_inverse_inertia * body.torque * h
+            body.velocity, body.spin = pushed(
+                body.velocity, body.spin, world.gravity, body.force, body.torque, body.inverse_mass,
+                body.world_inverse_inertia, h,
+            )  # fmt: skip
 
     @wl.function
     def move_body(world: World, body: Body, h: float):

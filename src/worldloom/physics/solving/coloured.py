@@ -23,7 +23,6 @@ from worldloom.physics.solving.packed_contacts import (
     A_ROW,
     B_ROW,
     apart_parts,
-    matrix_response,
     packed_count,
     packed_functions,
 )
@@ -109,7 +108,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             gaps, packed_count(fixed), True, 1.0 / h, rate, world.max_push, mass, relief
         )
         _impulses = solve_contact(
-            world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.arms, matrix_response(contact.matrix),
+            world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.arms, contact.response,
             targets, stiffness, reliefs,
         )  # fmt: skip
 
@@ -127,7 +126,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             before = sum_of(contact.impulses)
             impulses = solve_contact(
                 world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.arms,
-                matrix_response(contact.matrix), targets, stiffness, reliefs,
+                contact.response, targets, stiffness, reliefs,
             )  # fmt: skip
             contact.impulse += sum_of(impulses) - before
         contact.between = between

@@ -9,7 +9,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import KINEMATIC, Response
 from worldloom.physics.geometry.clipping import Points
-from worldloom.physics.motion import integrate_rotation, turned
+from worldloom.physics.motion import integrate_rotation, pushed, turned
 from worldloom.physics.solving.body_motion import stage_of
 from worldloom.physics.solving.colouring import LONE, SUBSTEPS, SWEEPS
 from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
@@ -60,8 +60,9 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
         for substep in range(SUBSTEPS + 1):
             last = substep == SUBSTEPS
             if not last:
-                velocity += (world.gravity + body.force * body.inverse_mass) * h
-                spin += inverse * body.torque * h
+                velocity, spin = pushed(
+                    velocity, spin, world.gravity, body.force, body.torque, body.inverse_mass, inverse, h
+                )
             for number in range(1 if last else PASSES):
                 stage = stage_of(number, SWEEPS, last)
                 moves = number == SWEEPS + 1

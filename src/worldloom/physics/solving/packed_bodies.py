@@ -11,7 +11,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import Moments, Pose, Turning, Twist
-from worldloom.physics.motion import integrate_rotation
+from worldloom.physics.motion import integrate_rotation, pushed
 from worldloom.physics.solving.body_access import BodyAccess
 
 
@@ -152,8 +152,8 @@ def packed_bodies(World: type, Body: type) -> PackedBodies:
     @wl.function
     def push_packed(world: World, body: Body, h: float):
         velocity, spin = twist_parts(body.twist)
-        velocity += (world.gravity + body.force * body.inverse_mass) * h
-        spin += turning_matrix(body.turning) * body.torque * h
+        inverse = turning_matrix(body.turning)
+        velocity, spin = pushed(velocity, spin, world.gravity, body.force, body.torque, body.inverse_mass, inverse, h)
         body.twist = twist_of(velocity, spin)
 
     @wl.function

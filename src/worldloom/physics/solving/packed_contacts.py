@@ -4,7 +4,7 @@ They compute what :mod:`worldloom.physics.solving.contact_systems` computes, in 
 The contacts of a kernel lie scattered, and a GPU moves memory in sectors of 32 bytes, by instructions of up to 16: each
 small component costs a sector and an instruction per contact and pass, and a vector of 64 bytes two and four. What does
 not change in a step is therefore packed into one vector, ``fixed``, what changes with the bodies into ``arms``,
-``apart`` and ``matrix``, and :mod:`worldloom.physics.solving.packed_bodies` has the state of bodies. Every component
+``apart`` and ``response``, and :mod:`worldloom.physics.solving.packed_bodies` has the state of bodies. Every component
 is loaded once, and before the first one is stored: a compiler that cannot know whether two columns overlap keeps loads
 after the stores before them, and a thread would wait for memory twice.
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import Apart, Fixed, Matrix, Response
+from worldloom.physics.bodies import Apart, Fixed, Response
 from worldloom.physics.geometry.clipping import Points
 from worldloom.physics.solving.body_access import BodyAccess
 from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
@@ -65,24 +65,6 @@ def apart_of(gaps: wl.vec4, between: wl.vec3) -> Apart:
 def apart_parts(apart: Apart):
     """(separations, between)."""
     return wl.vec4(apart[0], apart[1], apart[2], apart[3]), wl.vec3(apart[4], apart[5], apart[6])
-
-
-@wl.function
-def matrix_of(response: Response) -> Matrix:
-    """The response with a length of whole pieces of 16 bytes."""
-    matrix = Matrix()
-    for i in wl.unroll(10):
-        matrix[i] = response[i]
-    return matrix
-
-
-@wl.function
-def matrix_response(matrix: Matrix) -> Response:
-    """The response of a contact."""
-    response = Response()
-    for i in wl.unroll(10):
-        response[i] = matrix[i]
-    return response
 
 
 @wl.function
@@ -169,7 +151,7 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
     def keep_contact(world: World, contact: Contact, between: wl.vec3, arms: Points, gaps: wl.vec4, response: Response):
         contact.arms = arms
         contact.apart = apart_of(gaps, between)
-        contact.matrix = matrix_of(response)
+        contact.response = response
 
     @wl.function
     def rate_contact(

@@ -96,6 +96,8 @@ def angular_response(arms: Points, offset: wl.vec3, normal: wl.vec3, inverse: wl
         wl.dot(x3, y1),
         wl.dot(x3, y2),
         wl.dot(x3, y3),
+        0.0,
+        0.0,
     )
 
 
@@ -111,7 +113,7 @@ def normal_response(
 ) -> Response:
     """The matrix K of a manifold: normal velocity at point i for a unit normal impulse at point j."""
     mass = a_mass + b_mass
-    matrix = Response(mass, mass, mass, mass, mass, mass, mass, mass, mass, mass)
+    matrix = Response(mass, mass, mass, mass, mass, mass, mass, mass, mass, mass, 0.0, 0.0)
     if a_mass > 0.0:
         matrix += angular_response(arms, between, normal, a_inverse)
     if b_mass > 0.0:
