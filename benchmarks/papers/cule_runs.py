@@ -53,6 +53,7 @@ class CuleRun:
         given: dict[str, Any] = {
             k: v for k, v in published("cule")["program"].items() if k not in ("source", "max_game_steps")
         }
+        normalize = given.pop("normalize_images")
         given |= {"precision": precision} if precision else {}
         config = tuned_config(self.game, "vtrace", VTraceConfig, device)
         assert isinstance(config, VTraceConfig)
@@ -66,6 +67,7 @@ class CuleRun:
             seed=self.seed,
             device=device,
             total_steps=total_steps,
+            policy=replace(config.policy, normalize_images=normalize),
             **given,
         )
 

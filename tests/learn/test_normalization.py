@@ -5,8 +5,10 @@ import pytest
 import torch
 
 from worldloom.learn.agents.specs import ObservationSpec
+from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.normalization import CLIP, EPSILON, ObservationNormalizer, RewardScaler, RunningMoments
 
+NORMALIZE = PolicyConfig(normalize_observations=True)
 SHAPES = pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 4)])
 
 
@@ -128,7 +130,7 @@ def test_observations_share_one_reduction():
         "place": ObservationSpec((), torch.int32, (4,)),
         "screen": ObservationSpec((2,), torch.uint8),
     }
-    normalizer = ObservationNormalizer.of(specs)
+    normalizer = ObservationNormalizer.of(specs, NORMALIZE)
     seen = {
         "a": torch.randn(4, 5),
         "b": torch.randn(4, 5, 2, 3) + 9,
@@ -149,6 +151,41 @@ def test_observations_share_one_reduction():
     normalized = normalizer(seen)
     assert normalized["place"] is seen["place"] and normalized["screen"] is seen["screen"]
     torch.testing.assert_close(normalized["b"], normalizer.moments[1].normalize(seen["b"]))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_pixel_of_an_image_of_bytes_has_its_moments(weighted):
+    specs = {
+        "screen": ObservationSpec((2, 4, 5), torch.uint8, channels="first"),
+        "code": ObservationSpec((3,), torch.uint8),
+    }
+    normalizer = ObservationNormalizer.of(specs, PolicyConfig(normalize_images=True))
+    rng = np.random.default_rng(1)
+    brightness = rng.integers(1, 256, (2, 4, 5))
+    seen, counted = [], []
+    for _ in range(20):
+        screens = (rng.integers(0, 256, (6, 3, 2, 4, 5)) % brightness).astype(np.uint8)
+        weights = (rng.random((6, 3)) < 0.6).astype(np.float32) if weighted else np.ones((6, 3), np.float32)
+        code = torch.zeros(6, 3, 3, dtype=torch.uint8)
+        normalizer.update(
+            {"screen": torch.from_numpy(screens), "code": code}, torch.from_numpy(weights) if weighted else None
+        )
+        seen.append(screens.reshape(-1, 2, 4, 5))
+        counted.append(weights.reshape(-1) > 0)
+    kept = np.concatenate(seen)[np.concatenate(counted)].astype(np.float64)
+    (moments,) = normalizer.moments
+    np.testing.assert_allclose(moments.mean, kept.mean(0), rtol=1e-6)
+    np.testing.assert_allclose(moments.variance, kept.var(0), rtol=1e-5, atol=1e-4)
+    found = normalizer({"screen": torch.from_numpy(screens), "code": code})
+    expected = np.clip((screens - kept.mean(0)) / np.sqrt(kept.var(0) + EPSILON), -CLIP, CLIP)
+    np.testing.assert_allclose(found["screen"], expected, rtol=1e-4, atol=1e-4)
+    assert found["screen"].dtype == torch.float32 and found["code"] is code
+
+
+def test_images_are_normalized_only_where_it_is_asked_for():
+    screen = {"screen": ObservationSpec((2, 4, 5), torch.uint8)}
+    assert ObservationNormalizer.of(screen, NORMALIZE) is None
+    assert ObservationNormalizer.of({"sight": ObservationSpec((3,))}, PolicyConfig(normalize_images=True)) is None
 
 
 def test_statistics_survive_being_saved():
@@ -209,7 +246,9 @@ def test_the_entities_of_a_set_share_their_moments(mask, weighted):
         "present": ObservationSpec((3,)),
         "sight": ObservationSpec((2,)),
     }
-    normalizer = ObservationNormalizer.of(specs if mask else {k: v for k, v in specs.items() if k != "present"})
+    normalizer = ObservationNormalizer.of(
+        specs if mask else {k: v for k, v in specs.items() if k != "present"}, NORMALIZE
+    )
     assert normalizer.names == ["others", "sight"]  # a mask is no number to normalize
     torch.manual_seed(0)
     seen = {

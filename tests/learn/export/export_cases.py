@@ -31,6 +31,11 @@ CASES = {
     ),
     "gru": ({"sight": VECTOR}, TWO, PolicyConfig(memory="gru", memory_size=16, trunks="separate")),
     "nature": ({"screen": ObservationSpec((2, 36, 40), torch.uint8, channels="first")}, TWO, PolicyConfig()),
+    "normalized_image": (
+        {"screen": ObservationSpec((2, 36, 40), torch.uint8, channels="first")},
+        TWO,
+        PolicyConfig(normalize_images=True),
+    ),
     "impala": ({"screen": ObservationSpec((20, 24, 3), torch.uint8)}, TWO, PolicyConfig()),
     "two_branch": ({"grid": ObservationSpec((6, 7, 3), torch.uint8), "body": VECTOR}, TWO, PolicyConfig()),
     "entities": (

@@ -59,6 +59,9 @@ class PolicyConfig:
     normalize_observations: bool = False
     """Normalize continuous observations to mean 0 and variance 1 by running statistics."""
 
+    normalize_images: bool = False
+    """The same for every pixel of images of bytes, which are otherwise divided by their upper bound."""
+
     action_distribution: ActionDistribution = "gaussian"
     """Distribution of continuous actions. gaussian: clipped to the bounds. squashed_gaussian: tanh of a Gaussian,
     scaled to the bounds; these must be finite."""

@@ -137,6 +137,8 @@ class _Builder:
         moments = {} if normalizer is None else dict(normalizer._moments())
         columns, first = [], 0
         for name, spec in self.inputs.observations.items():
+            if name in moments and not spec.dtype.is_floating_point:
+                raise UnsupportedNetworkError(f"it normalizes the bytes of {name}")
             columns.append(InputColumn(name, spec, first, moments.get(name)))
             first += spec.features
         return DenseNetwork(tuple(columns), tuple(self.layers), tuple(self.sizes), outputs)

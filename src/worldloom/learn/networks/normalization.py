@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from worldloom.learn.agents.specs import ObservationSpec
+from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.device.device_numbers import Number, kernel_numbers
 from worldloom.learn.device.warp_launch import launch
 from worldloom.learn.networks.normalization_kernels import discounted_returns
@@ -56,6 +57,8 @@ class RunningMoments(nn.Module):
 
         Numbers that are not finite count as the mean: one faulty world must not spoil the statistics.
         """
+        if values.dtype == torch.uint8:
+            return self._byte_sums(values.reshape(-1, self.mean.numel()), weights)
         deviations = torch.nan_to_num(values.double() - self.mean, 0.0, 0.0, 0.0).reshape(-1, self.mean.numel())
         if weights is None:
             weight = torch.full((1,), float(len(deviations)), dtype=torch.float64, device=deviations.device)
@@ -63,6 +66,20 @@ class RunningMoments(nn.Module):
         per_row = weights.double().reshape(-1, 1)
         weighted = deviations * per_row
         return torch.cat((per_row.sum(0), weighted.sum(0), (weighted * deviations).sum(0)))
+
+    def _byte_sums(self, values: Tensor, weights: Tensor | None) -> Tensor:
+        """The same of bytes [N, K]: sums of them and of their squares are exact, and need no array of float64."""
+        numbers = values.float()
+        squares = numbers.square()
+        if weights is None:
+            weight = torch.full((1,), float(len(values)), dtype=torch.float64, device=values.device)
+            first, second = (part.sum(0, dtype=torch.float64) for part in (numbers, squares))
+        else:
+            per_row = weights.float().reshape(-1, 1)
+            weight = per_row.sum(0, dtype=torch.float64)
+            first, second = ((part * per_row).sum(0, dtype=torch.float64) for part in (numbers, squares))
+        mean = self.mean.double().flatten()
+        return torch.cat((weight, first - weight * mean, second - 2.0 * mean * first + weight * mean.square()))
 
     @torch.no_grad()
     def combine(self, sums: Tensor) -> None:
@@ -90,8 +107,14 @@ class RunningMoments(nn.Module):
         return self.mean + values / self.scale
 
 
+def _is_normalized(spec: ObservationSpec, config: PolicyConfig) -> bool:
+    if spec.dtype == torch.uint8:
+        return config.normalize_images and spec.is_image
+    return config.normalize_observations and spec.dtype.is_floating_point and not spec.choices
+
+
 class ObservationNormalizer(nn.Module):
-    """Running moments of each continuous observation; others pass through unchanged.
+    """Running moments of each continuous observation, or of each byte of an image; others pass through unchanged.
 
     All entities of a set share the moments of their numbers, and those that its mask excludes do not count.
 
@@ -115,13 +138,13 @@ class ObservationNormalizer(nn.Module):
             yield name, moments
 
     @classmethod
-    def of(cls, observations: Mapping[str, ObservationSpec]) -> ObservationNormalizer | None:
-        """A normalizer for the continuous ones of ``observations``; None where there are none."""
+    def of(cls, observations: Mapping[str, ObservationSpec], config: PolicyConfig) -> ObservationNormalizer | None:
+        """A normalizer for those of ``observations`` that ``config`` normalizes; None where there are none."""
         masks = {name: spec.mask for name, spec in observations.items() if spec.entities}
         shapes = {
             name: spec.entity.shape if spec.entities else spec.shape
             for name, spec in observations.items()
-            if spec.dtype.is_floating_point and not spec.choices and name not in masks.values()
+            if name not in masks.values() and _is_normalized(spec, config)
         }
         return cls(shapes, masks) if shapes else None
 

@@ -34,8 +34,8 @@ class Policy(nn.Module):
         custom: Whether the network is a custom module.
         log_std: Log standard deviation of each number of an action, [numbers]; None without numbers, where the network
             outputs it, and without a critic.
-        normalizer: Running statistics of continuous observations; None without ``config.normalize_observations``, or
-            where there are none. The trainer calls its ``update``.
+        normalizer: Running statistics of the observations that ``config`` normalizes; None where there are none. The
+            trainer calls its ``update``.
         stochastic: Whether actions have a distribution to sample from.
         recurrent: Whether it has a recurrent cell.
         state_size: Size of the recurrent state, S; 0 where it is not recurrent.
@@ -58,7 +58,7 @@ class Policy(nn.Module):
             assert isinstance(head, nn.Linear)
             nn.init.constant_(head.bias[-spec.action.numbers :], math.log(config.initial_std))
         used = network_inputs(spec.observations, config).critic
-        self.normalizer = ObservationNormalizer.of(used) if config.normalize_observations else None
+        self.normalizer = ObservationNormalizer.of(used, config)
         self.state_size: int = self.network.state_size
         self.recurrent = self.state_size > 0
 

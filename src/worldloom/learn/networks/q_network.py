@@ -66,7 +66,7 @@ class QNetwork(nn.Module):
         self.register_buffer("support", support, persistent=False)
         self.observations = network_inputs(spec.observations, config).actor
         """What the network takes: all observations except those of a critic."""
-        self.normalizer = ObservationNormalizer.of(self.observations) if config.normalize_observations else None
+        self.normalizer = ObservationNormalizer.of(self.observations, config)
         self.custom = network is not None
         self.network = build_q_network(spec, config, self.head) if network is None else network
 
