@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -123,8 +124,8 @@ def make_config(world: str, algo: str, seed: int, settings: Settings) -> Any:
     return replace(config, seed=seed, device=settings.device, precision=settings.precision, **changes)
 
 
-def train(world: str, algo: str, seed: int, settings: Settings) -> dict[str, Any]:
-    """One training and its figures."""
+def train(world: str, algo: str, seed: int, settings: Settings, keep: Callable[[dict[str, Any]], None]) -> None:
+    """One training; ``keep`` gets its figures, first without those of the evaluation."""
     config = make_config(world, algo, seed, settings)
     trainer: Any = algorithm(algo)[0](world, config)
     curve = Curve(settings.limit, max(1, config.total_steps // settings.points))
@@ -133,9 +134,7 @@ def train(world: str, algo: str, seed: int, settings: Settings) -> dict[str, Any
         torch.cuda.synchronize()
     (until, last, iterations), (since, first, iteration) = curve.last, curve.first_update or curve.last
     spent = max(until - since, 1e-9)
-    with Simulation(world, settings.episodes, config.device, seed=EVALUATION_SEED + seed) as worlds:
-        result = evaluate(worlds, make_actors(trainer.learners, worlds), settings.episodes)
-    return {
+    run = {
         "world": world,
         "algo": algo,
         "seed": seed,
@@ -148,31 +147,40 @@ def train(world: str, algo: str, seed: int, settings: Settings) -> dict[str, Any
         "steps_per_second": round((last - first) / spent, 1),
         "updates_per_second": round((iterations - iteration) * config.updates / spent, 1),
         "return_in_training": trainer.score if math.isfinite(trainer.score) else None,
-        "return": result.mean_return,
-        "least_return": result.least_return,
+        "return": None,
+        "least_return": None,
         "curve": curve.points,
     }
+    keep(run)
+    with Simulation(world, settings.episodes, config.device, seed=EVALUATION_SEED + seed) as worlds:
+        result = evaluate(worlds, make_actors(trainer.learners, worlds), settings.episodes)
+    keep({**run, "return": result.mean_return, "least_return": result.least_return})
 
 
 def main(settings: Settings) -> None:
     torch.set_num_threads(1)
     console = Console(width=120)
     table = Table("world", "algorithm", "seed", "steps", "seconds", "steps/s", "updates/s", "return", "in training")
-    found: list[dict[str, Any]] = []
+    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+
+    def keep(run: dict[str, Any]) -> None:
+        """Write the file: the evaluation, or the next training, may be interrupted."""
+        found[run["world"], run["algo"], run["seed"]] = run
+        if settings.out is not None:
+            plain = {name: str(value) for name, value in asdict(settings).items()}
+            settings.out.write_text(json.dumps({"settings": plain, "runs": [*found.values()]}, indent=1))
+
     for world in settings.worlds:
         for algo in settings.algos:
             for seed in settings.seeds:
-                run = train(world, algo, seed, settings)
-                found.append(run)
+                train(world, algo, seed, settings, keep)
+                run = found[world, algo, seed]
                 names = ("steps_per_second", "updates_per_second", "return", "return_in_training")
                 table.add_row(
                     *(world, algo, f"{seed}", f"{run['steps']:,}", f"{run['seconds']:.1f}"),
                     *("" if run[name] is None else f"{run[name]:,.1f}" for name in names),
                 )
                 console.print(f"{world} {algo} seed {seed}: {run['return']:.1f} after {run['seconds']:.1f} s")
-                if settings.out is not None:  # after every training: the next one may be interrupted
-                    plain = {name: str(value) for name, value in asdict(settings).items()}
-                    settings.out.write_text(json.dumps({"settings": plain, "runs": found}, indent=1))
     console.print(table)
 
 
