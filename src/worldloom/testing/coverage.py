@@ -15,7 +15,8 @@ _METHODS = (
 _VECTORS = ("dot", "cross", "length", "length_sq", "normalize", "cw_mul", "quat_rotate", "lerp", "argmin", "argmax")
 
 CONSTRUCTS = (
-    "entity system", "world system", "pair system", "shared loop", "reset system", "observe system", "if", "elif",
+    "entity system", "world system", "pair system", "shared loop", "reset system", "observe system",
+    "system for one value", "system for several values", "if", "elif",
     "else", "while", "for range", "for world.all", "for world.near", "for world.nearest", "break", "continue",
     "return", "flag changed in a loop of its branch", "ternary", "chained comparison", "and", "or", "not", "in",
     "helper call", "helper with several results", "helper that changes a parameter", "function of the world",
@@ -78,6 +79,11 @@ def by_system(text: str) -> dict[str, set[str]]:
 def _of_system(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -> Iterator[str]:
     entities = [a.arg for a in function.args.args if a.arg != "world"]
     yield ("world system", "entity system", "pair system")[len(entities)]
+    for decorator in function.decorator_list:
+        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else []:
+            if keyword.arg == "where" and isinstance(keyword.value, ast.Tuple):
+                several = isinstance(keyword.value.elts[1], (ast.Tuple, ast.Call))
+                yield "system for several values" if several else "system for one value"
     called = {
         n.func.id
         for n in ast.walk(function)

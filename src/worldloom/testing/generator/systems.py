@@ -80,6 +80,19 @@ class SystemGenerator(StatementGenerator):
             ways = [w for w in ways if w == "add"]
         return self.ways.setdefault((kind, name), self.rng.choice(ways)) if ways else None
 
+    def choose_condition(self) -> str:
+        """The argument of a system that runs for the own entities with some values of a component; empty for all.
+
+        The component is not accumulated into: others would change it while entities are chosen by it.
+        """
+        assert self.own is not None
+        if not self.chance(0.2):
+            return ""
+        component = self.rng.choice(("n0", "n1"))
+        self.plan[self.own.root, component] = self.rng.choice(("own", "read"))
+        values = self.rng.choice((str(self.rng.randint(-1, 3)), "range(3)", "(2, 0)", "(1, -1, 3)"))
+        return f'where=("{component}", {values})'
+
     def enter(self, name: str, kind: KindSpec, own: bool) -> None:
         """Add an entity to the scope. Its components may be assigned if it is the own one, else accumulated into."""
         free, scope = own or self.sort == "world", self.scope

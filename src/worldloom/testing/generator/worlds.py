@@ -217,13 +217,14 @@ class WorldGenerator:
         maker = SystemGenerator(self.rng, self, own, "world" if own is None else sort, name)
         maker.enter_world()
         phase = sort if sort in ("reset", "observe") else "step"
+        where = maker.choose_condition() if sort in ("entity", "reset") and own is not None else ""
         if sort == "pair":
             return phase, self._pair(name, maker)
         if own is not None:
             maker.enter("e", own, own=True)
             maker.names_of_rows["e"] = (own, True)
         lines: list[str] = []
-        decorator = "@wl.system"
+        decorator = f"@wl.system({where})" if where else "@wl.system"
         if sort == "share":
             decorator = f"@wl.system(threads={self.rng.choice((32, 64))})"
             lines += self._shared_loop(maker)

@@ -24,12 +24,16 @@ _ENGINE = {
 
 @dataclass
 class System:
-    """A translated system: its function, and the kinds of its parameters by name."""
+    """A translated system: its function, and the kinds of its parameters by name.
+
+    ``where`` is the component and the value of the entities that it runs for; None for all of them.
+    """
 
     name: str
     do: Any
     parameters: dict[str, str]
     world_parameter: str | None
+    where: tuple[str, int] | None = None
 
 
 class Helper:
@@ -111,9 +115,14 @@ class Reference:
             listed = arguments.get(phase)
             for item in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else []:
                 function = systems[ast.unparse(item)]
-                for tables in self._tables_of(function):
-                    self.phases[phase].append((self._system(function, tables), tables, ordinal))
-                    ordinal += 1
+                component, values = _condition(function)
+                tables_of = self._tables_of(function)
+                for turn, value in enumerate(values):  # first all tables with the first value
+                    for number, tables in enumerate(tables_of):
+                        where = (component, value) if component else None
+                        system = self._system(function, tables, where)
+                        self.phases[phase].append((system, tables, ordinal + number * len(values) + turn))
+                ordinal += len(tables_of) * len(values)
         self.tables["World"]["episode"][...] = -1
         self.reset()
 
@@ -127,7 +136,7 @@ class Reference:
     def room(self, kind: str) -> int:
         return self.kinds[kind].rows
 
-    def _system(self, tree: ast.FunctionDef, tables: list[str]) -> System:
+    def _system(self, tree: ast.FunctionDef, tables: list[str], where: tuple[str, int] | None = None) -> System:
         """A system that runs over some tables: those of the kinds it names, or of kinds derived from them."""
         parameters: dict[str, str] = {}
         world = None
@@ -141,7 +150,7 @@ class Reference:
             else:
                 world = argument.arg
             flow.rows[argument.arg] = kind if kind in self.kinds else "World"
-        return System(tree.name, flow.block(tree.body), parameters, world)
+        return System(tree.name, flow.block(tree.body), parameters, world, where)
 
     def _tables_of(self, system: ast.FunctionDef) -> list[list[str]]:
         """The tables that a system runs over: one list for each table, of two kinds for pairs."""
@@ -288,7 +297,11 @@ class Reference:
         if not kinds:
             return [({}, 0, 1)]
         if len(kinds) == 1:
-            return [({names[0]: slot}, slot, capacities[0]) for slot in range(counts[0])]
+            slots = [*range(counts[0])]
+            if system.where is not None:
+                values = self.tables[kinds[0]][system.where[0]][world]
+                slots = [slot for slot in slots if values[slot] == system.where[1]]
+            return [({names[0]: slot}, slot, capacities[0]) for slot in slots]
         if kinds[0] == kinds[1]:
             runs = max(1, capacities[0] * (capacities[0] - 1) // 2)
             return [
@@ -306,6 +319,20 @@ def _takes_world(node: ast.FunctionDef, world: str) -> bool:
     """Whether the first parameter of a function is the world."""
     first = node.args.args[0].annotation if node.args.args else None
     return first is not None and ast.unparse(first) == world
+
+
+def _condition(system: ast.FunctionDef) -> tuple[str, tuple[int, ...]]:
+    """The component and the values of ``where=(component, values)``; an empty name and one value without it."""
+    arguments = [k for d in system.decorator_list if isinstance(d, ast.Call) for k in d.keywords if k.arg == "where"]
+    if not arguments:
+        return "", (0,)
+    pair = arguments[0].value
+    assert isinstance(pair, ast.Tuple)
+    component, given = pair.elts
+    if isinstance(given, ast.Call):
+        return ast.literal_eval(component), tuple(range(ast.literal_eval(given.args[0])))
+    values = ast.literal_eval(given)
+    return ast.literal_eval(component), values if isinstance(values, tuple) else (values,)
 
 
 def _decorated(node: ast.FunctionDef, name: str) -> bool:
