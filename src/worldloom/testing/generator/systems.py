@@ -14,6 +14,8 @@ from worldloom.testing.reference.types import BOOL, FLOAT, INT, Type
 if TYPE_CHECKING:
     from worldloom.testing.generator.worlds import WorldGenerator
 
+PARTNER = "partner"
+"""The access to a component that a system uses in one entity for each own one."""
 _WIDE = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 """Types with atomic accumulation."""
 
@@ -80,25 +82,55 @@ class SystemGenerator(StatementGenerator):
             ways = [w for w in ways if w == "add"]
         return self.ways.setdefault((kind, name), self.rng.choice(ways)) if ways else None
 
-    def choose_condition(self) -> str:
-        """The argument of a system that runs for the own entities with some values of a component; empty for all.
+    def choose_condition(self) -> list[str]:
+        """The argument of a system that runs for the own entities with some values of a component; none for all.
 
         The component is not accumulated into: others would change it while entities are chosen by it.
         """
         assert self.own is not None
         if not self.chance(0.2):
-            return ""
+            return []
         component = self.rng.choice(("n0", "n1"))
         self.plan[self.own.root, component] = self.rng.choice(("own", "read"))
         values = self.rng.choice((str(self.rng.randint(-1, 3)), "range(3)", "(2, 0)", "(1, -1, 3)"))
-        return f'where=("{component}", {values})'
+        return [f'where=("{component}", {values})']
+
+    def choose_partner(self) -> KindSpec | None:
+        """The kind whose entity at the own slot a system with ``disjoint=True`` stores into; None without one.
+
+        Every own entity has another partner, in which some components are used by nothing else in the system.
+        """
+        assert self.own is not None
+        own = [kind for kind in self.world.kinds if self.own.name in (kind.name, kind.base)]
+        if not self.chance(0.12) or any(kind.varies for kind in own):
+            return None
+        rows = max(int(kind.count) for kind in own)
+        fitting = [
+            kind
+            for kind in self.world.kinds
+            if not kind.varies and kind.root != self.own.root and int(kind.count) >= rows
+        ]
+        if not fitting:
+            return None
+        partner = self.rng.choice(fitting)
+        names = [name for name, _ in partner.fields if name[0] in "cdn" and name != "narrow"]
+        for component in self.rng.sample(names, min(3, len(names))):
+            self.plan[partner.root, component] = PARTNER
+        return partner
+
+    def enter_partner(self, name: str, kind: KindSpec) -> None:
+        """Add the components of the partner that only its own entity uses."""
+        for component, of in kind.fields:
+            if self.plan.get((kind.root, component)) == PARTNER:
+                self.scope.read(of, f"{name}.{component}")
+                self.scope.writes.append((f"{name}.{component}", of))
 
     def enter(self, name: str, kind: KindSpec, own: bool) -> None:
         """Add an entity to the scope. Its components may be assigned if it is the own one, else accumulated into."""
         free, scope = own or self.sort == "world", self.scope
         for component, of in kind.fields:
             role, text = self.role(kind.root, component), f"{name}.{component}"
-            if component == "rough":
+            if component == "rough" or role == PARTNER:
                 continue
             if component == "act":
                 scope.read(of, text)

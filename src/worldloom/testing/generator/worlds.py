@@ -217,14 +217,21 @@ class WorldGenerator:
         maker = SystemGenerator(self.rng, self, own, "world" if own is None else sort, name)
         maker.enter_world()
         phase = sort if sort in ("reset", "observe") else "step"
-        where = maker.choose_condition() if sort in ("entity", "reset") and own is not None else ""
+        options: list[str] = []
+        partner = None
+        if sort in ("entity", "reset") and own is not None:
+            partner = maker.choose_partner()
+            options = [*maker.choose_condition(), *(["disjoint=True"] if partner is not None else [])]
         if sort == "pair":
             return phase, self._pair(name, maker)
         if own is not None:
             maker.enter("e", own, own=True)
             maker.names_of_rows["e"] = (own, True)
         lines: list[str] = []
-        decorator = f"@wl.system({where})" if where else "@wl.system"
+        if partner is not None:
+            lines.append(f"partner = world.at({partner.name}, e.id)")
+            maker.enter_partner("partner", partner)
+        decorator = f"@wl.system({', '.join(options)})" if options else "@wl.system"
         if sort == "share":
             decorator = f"@wl.system(threads={self.rng.choice((32, 64))})"
             lines += self._shared_loop(maker)
