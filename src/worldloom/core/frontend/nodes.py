@@ -61,3 +61,17 @@ def as_load(target: ast.expr) -> ast.expr:
         target = copy.copy(target)
         target.ctx = ast.Load()  # type: ignore[attr-defined]
     return target
+
+
+def both_sides(operator: ast.boolop, sides: list[ast.expr]) -> ast.expr:
+    """The conjunction or disjunction of truth values, of which all are evaluated, as by ``&``, ``|`` and ``in``.
+
+    An index out of range in one of them is a fault whatever the others are. Sides without indices and calls have no
+    effects, so that they may be left out.
+    """
+    if not any(isinstance(node, (ast.Call, ast.Subscript)) for side in sides[1:] for node in ast.walk(side)):
+        return ast.BoolOp(operator, sides) if len(sides) > 1 else sides[0]
+    combined = sides[0]
+    for side in sides[1:]:
+        combined = call("wl_both" if isinstance(operator, ast.And) else "wl_either", combined, side)
+    return combined

@@ -66,6 +66,18 @@ def cube(a: Any):
     return a * a * a
 
 
+@wp.func
+def both(a: wp.bool, b: wp.bool):
+    """Whether both are True. Unlike ``a and b`` its arguments are always evaluated, with their faults."""
+    return a and b
+
+
+@wp.func
+def either(a: wp.bool, b: wp.bool):
+    """Whether one of them is True; see :func:`both`."""
+    return a or b
+
+
 def _python_floor_divide(a: Any, b: Any) -> Any:
     """NumPy's quotient of integers: it rounds down, is 0 where ``b`` is 0, and wraps where it overflows."""
     return a // b
@@ -134,6 +146,8 @@ HELPERS: dict[str, tuple[Any, Callable[..., Any]]] = {
     "wl_square": (square, lambda a: a * a),
     "wl_cube": (cube, lambda a: a * a * a),
     "wl_weighted_index": (weighted_index, _python_weighted_index),
+    "wl_both": (both, lambda a, b: bool(a) and bool(b)),
+    "wl_either": (either, lambda a, b: bool(a) or bool(b)),
     "wl_lowest_bit": (compiled_lowest_bit, interpreted_lowest_bit),
     "wl_quotient": (compiled_quotient, interpreted_quotient),
 }

@@ -162,7 +162,7 @@ class Operators:
             assert isinstance(right_node, ast.Tuple)
             tests = [self.compare(left_node, ast.Eq(), item) for item in right_node.elts]
             contained = isinstance(operator, ast.In)
-            return lambda e: any(test(e) for test in tests) == contained
+            return lambda e: any([test(e) for test in tests]) == contained  # a list: all items are evaluated
         left, right = self.expression(left_node), self.expression(right_node)
         if not isinstance(left.type, Type) or not isinstance(right.type, Type):
             a, b, equal = left.run, right.run, isinstance(operator, (ast.Eq, ast.Is))

@@ -74,7 +74,7 @@ class Operators(RowAccess):
             if isinstance(operator, ast.BitXor):
                 return Value(ast.Compare(left.node, [ast.NotEq()], [right.node]), wp.bool)
             combined = ast.And() if isinstance(operator, ast.BitAnd) else ast.Or()
-            return Value(ast.BoolOp(combined, [left.node, right.node]), wp.bool)
+            return Value(nodes.both_sides(combined, [left.node, right.node]), wp.bool)
         if isinstance(operator, ast.Pow):
             return self.power(left, right, node)
         kind = promoted_type(left, right)
@@ -206,7 +206,7 @@ class Operators(RowAccess):
             if not right_node.elts:
                 raise self.error("an empty list contains nothing", "list the values", node)
             same: list[ast.expr] = [self.compare(left_node, ast.Eq(), item, node) for item in right_node.elts]
-            combined: ast.expr = ast.BoolOp(ast.Or(), same) if len(same) > 1 else same[0]
+            combined = nodes.both_sides(ast.Or(), same)
             return combined if isinstance(operator, ast.In) else ast.UnaryOp(ast.Not(), combined)
         left, right = self.operands(left_node, right_node)
         if isinstance(left.type, RowType) and isinstance(right.type, RowType):

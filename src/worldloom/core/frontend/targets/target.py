@@ -132,7 +132,7 @@ class Target(ABC):
     def combine(self, operator: str, now: ast.expr, value: ast.expr, field: Field) -> ast.expr:
         """The value ``now`` of a component after ``value`` is accumulated into it."""
         if operator in ("or", "and") and field.dtype is wp.bool:
-            return ast.BoolOp(ast.Or() if operator == "or" else ast.And(), [now, value])
+            return nodes.both_sides(ast.Or() if operator == "or" else ast.And(), [now, value])
         if operator in BITWISE:
             return nodes.binary(now, BITWISE[operator], value)
         return self.math_call(operator, (field.dtype, field.dtype), [now, value])
