@@ -7,6 +7,7 @@ import pytest
 import warp as wp
 from cuda_threads import Machine
 from listed_worlds import CROWS, FIELD, STONES, Crow, actions
+from thorough import sample
 
 import worldloom as wl
 from worldloom.core.codegen import kernel_spec
@@ -52,14 +53,16 @@ def pair(
 
 @pytest.mark.parametrize(
     ("autoreset", "turns", "uneven", "exact"),
-    [
-        ("same_step", np.array([2, 100, 3, 2, 100], np.int32), 256, False),
-        ("same_step", np.full(WORLDS, 2, np.int32), 16, False),
-        ("same_step", np.array([100, 100, 100, 2, 100], np.int32), 16, True),
-        ("next_step", np.array([1, 3, 100, 2, 2], np.int32), 16, False),
-        ("disabled", np.full(WORLDS, 100, np.int32), 16, False),
-    ],
-    ids=["some worlds", "all at once or none", "one, exact", "in the next step", "never"],
+    sample(
+        [
+            pytest.param("same_step", np.array([2, 100, 3, 2, 100], np.int32), 256, False, id="some worlds"),
+            pytest.param("disabled", np.full(WORLDS, 100, np.int32), 16, False, id="never"),
+            pytest.param("same_step", np.array([100, 100, 100, 2, 100], np.int32), 16, True, id="one, exact"),
+            pytest.param("next_step", np.array([1, 3, 100, 2, 2], np.int32), 16, False, id="in the next step"),
+            pytest.param("same_step", np.full(WORLDS, 2, np.int32), 16, False, id="all at once or none"),
+        ],
+        3,
+    ),
 )
 def test_worlds_that_begin_an_episode_are_those_of_the_cpu(
     autoreset: str, turns: np.ndarray, uneven: int, exact: bool
@@ -84,8 +87,15 @@ def test_worlds_that_begin_an_episode_are_those_of_the_cpu(
 
 @pytest.mark.parametrize(
     ("mask", "uneven"),
-    [([True] * WORLDS, 256), ([False] * WORLDS, 16), ([False, True, False, False, True], 16), ([True] * WORLDS, 16)],
-    ids=["all worlds", "none", "some", "all worlds in narrow kernels"],
+    sample(
+        [
+            pytest.param([True] * WORLDS, 256, id="all worlds"),
+            pytest.param([False] * WORLDS, 16, id="none"),
+            pytest.param([False, True, False, False, True], 16, id="some"),
+            pytest.param([True] * WORLDS, 16, id="all worlds in narrow kernels"),
+        ],
+        2,
+    ),
 )
 def test_resets_from_outside_are_those_of_the_cpu(mask: list[bool], uneven: int) -> None:
     cpu, other, machine = pair("same_step", 100, uneven=uneven)
@@ -106,7 +116,7 @@ def test_snapshots_continue_with_lists() -> None:
     cpu, other, machine = pair("same_step", np.array([2, 3, 4, 2, 3], np.int32))
     before = other.snapshot()
     for _ in range(2):
-        for step in range(3):
+        for step in range(2):  # episodes end in the second one
             moves = actions(np.random.default_rng(step), WORLDS)
             cpu.step({"Crow.hop": moves})
             other[Crow].agent_rows.hop = moves
