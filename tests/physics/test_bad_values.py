@@ -77,6 +77,12 @@ def test_joints(joint: JointSpec, message: str) -> None:
     assert message in fault(simulate([BASE, ARM], joints=(joint,)))
 
 
+def test_a_joint_without_a_body() -> None:
+    sim = run(simulate([BASE, ARM], joints=(HINGE,)), 1)
+    sim["Joint"].b.torch().view(-1)[0] = -1
+    assert "joint 0 has no body at one of its ends" in fault(sim)
+
+
 def test_joined_bodies_that_overlap_fall_freely() -> None:
     pair = [
         BodySpec(physics.BOX, size=(0.2, 0.2, 0.2), position=(0.0, 0.0, 2.0)),

@@ -22,6 +22,8 @@ def joint_systems(World: type, Body: type, Joint: type) -> list[Any]:
 
     @wl.system
     def find_bodies(joint: Joint, world: World):
+        if joint.a is None or joint.b is None:
+            world.fail("joint {value} has no body at one of its ends", joint.id)
         if joint.a.alive and joint.b.alive:
             joint.a_id = joint.a.get().id
             joint.b_id = joint.b.get().id
