@@ -8,7 +8,7 @@ import tempfile
 
 import warp as wp
 
-from worldloom.core.base import cpu_flags
+from worldloom.core.base import cpu_flags, warp_branches
 from worldloom.core.base.caches import kernel_cache
 
 _EXPECTED = b"Could not find or load the NVIDIA CUDA driver"
@@ -19,6 +19,7 @@ def initialise() -> None:
     wp.config.log_level = max(wp.config.log_level, wp.LOG_WARNING)
     wp.config.cpu_compiler_flags = cpu_flags.complete(wp.config.cpu_compiler_flags)
     kernel_cache.install()
+    warp_branches.install()
     try:
         sys.stderr.flush()
         stderr = os.dup(2)

@@ -11,11 +11,13 @@ from typing import Any
 
 import warp as wp
 from warp._src import build, context
-from warp._src.codegen import func_match_args
+from warp._src.codegen import Adjoint, func_match_args
 from warp._src.context import Module, builtin_functions, get_module
+from warp._src.types import is_reference, strip_reference
 
 __all__ = [
     "WARP_BELOW",
+    "Adjoint",
     "Module",
     "bind_launch",
     "build",
@@ -27,8 +29,10 @@ __all__ = [
     "get_module",
     "host_cpu",
     "is_composite",
+    "is_reference",
     "meta_file_name",
     "output_file_name",
+    "strip_reference",
 ]
 
 WARP_BELOW = "1.20"

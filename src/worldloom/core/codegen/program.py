@@ -17,6 +17,7 @@ import warp as wp
 from worldloom.core.base import cpu_flags
 from worldloom.core.base.console import compile_notice
 from worldloom.core.base.errors import CompileError
+from worldloom.core.base.warp_branches import OPTION
 from worldloom.core.base.warp_private import get_module
 from worldloom.core.codegen.blocks import register_only
 from worldloom.core.codegen.fusion import KernelFunctions, KernelGroup, fuse_systems
@@ -133,7 +134,9 @@ class Program:
         """A module for kernels of this program."""
         module = get_module(title)
         # No fused multiply-add on the CPU: it gains nothing, and interpreted runs agree bit for bit without it.
-        module.options.update({"enable_backward": False, "fuse_fp": cuda and not self.exact, "max_unroll": 0})
+        module.options.update(
+            {"enable_backward": False, "fuse_fp": cuda and not self.exact, "max_unroll": 0, OPTION: True}
+        )
         module.options["cpu_compiler_flags"] = cpu_flags.complete(wp.config.cpu_compiler_flags)
         return module
 
