@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 import torch
 
@@ -24,6 +27,32 @@ def test_errors_of_the_work_are_seen() -> None:
 
     with pytest.raises(ValueError, match="no"):
         CudaGraphed(fail, torch.device("cpu"))()
+
+
+def test_the_end_of_a_capture_does_not_hide_the_error_of_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CUDA refuses to end a capture that failed between two streams; a training that runs out of memory says so."""
+
+    @contextmanager
+    def capture(graph: object) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            raise RuntimeError("capturing stream has unjoined work")
+
+    def fail() -> None:
+        raise MemoryError("out of memory")
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", object)
+    monkeypatch.setattr(torch.cuda, "graph", capture)
+    work = CudaGraphed(fail, torch.device("cuda"))
+    monkeypatch.setattr(work, "_warm_up", lambda: None)
+    work()
+    for _ in range(2):  # it is not replayed after that
+        with pytest.raises(MemoryError, match="out of memory"):
+            work()
+    work.body = lambda: None
+    with pytest.raises(RuntimeError, match="unjoined"):
+        work()
 
 
 def test_a_new_configuration_makes_room_for_more_cuts() -> None:

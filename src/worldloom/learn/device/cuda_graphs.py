@@ -45,10 +45,27 @@ class CudaGraphed:
             self._warm_up()
         else:
             if self._graph is None:
-                self._graph = torch.cuda.CUDAGraph()
-                with gc_disabled(), torch.cuda.graph(self._graph):
-                    self.body()
+                self._graph = self._capture()
             self._graph.replay()
+
+    def _capture(self) -> torch.cuda.CUDAGraph:
+        """The graph of the body; where the body fails, its own error.
+
+        The end of the capture would hide it: work of a second stream, which the body did not wait for, is an error too.
+        """
+        graph, failure = torch.cuda.CUDAGraph(), None
+        try:
+            with gc_disabled(), torch.cuda.graph(graph):
+                try:
+                    self.body()
+                except Exception as error:
+                    failure = error
+                    raise
+        except Exception:
+            if failure is not None:
+                raise failure from None
+            raise
+        return graph
 
     def _warm_up(self) -> None:
         """Run the body on a side stream, since cuBLAS and others must be initialized before a capture."""
