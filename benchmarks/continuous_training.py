@@ -43,6 +43,8 @@ ROBOTS_ON_GPU: dict[str, Any] = {
     "tau": 0.01,
 }
 """Further settings of MuJoCo's tasks on a GPU: many worlds and large batches, as in FastTD3 and FastSAC."""
+PLAIN: dict[str, Any] = {"learning_starts": 10_000, "replay_capacity": 1_000_000}
+"""Plain settings of MuJoCo's tasks, beside the defaults of the algorithms."""
 EXPLORATION_ON_GPU = {"sac": {}, "td3": {"exploration_noise": 0.4, "exploration_noise_min": 0.01}}
 """Exploration of MuJoCo's tasks on a GPU."""
 EVALUATION_SEED = 10_000
@@ -74,6 +76,8 @@ class Settings:
     """Atoms of a distributional critic; 0 for expected returns."""
     v_max: float = 250.0
     """Bound of the distribution of returns, with atoms: from -v_max to v_max."""
+    plain: bool = False
+    """Train MuJoCo's tasks with 256 and 256 units, tau 0.005 and observations as they are, on any device."""
     precision: Literal["fp32", "bf16"] = "fp32"
     """Precision of the networks."""
     points: int = 20
@@ -112,11 +116,12 @@ def make_config(world: str, algo: str, seed: int, settings: Settings) -> Any:
     if world in ("Pendulum-v1", "MountainCarContinuous-v0"):
         config: Any = tuned_config(world, algo, kind, settings.device)
     else:
-        on_gpu = settings.device.startswith("cuda")
+        on_gpu = settings.device.startswith("cuda") and not settings.plain
         further = {**ROBOTS_ON_GPU, **EXPLORATION_ON_GPU[algo]} if on_gpu else {}
-        config = build_config(kind, {**ROBOTS, "total_steps": 5_000_000, **further})
-    given = {"num_envs": settings.num_envs, "batch_size": settings.batch_size, "updates": settings.updates}
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value}
+        given = PLAIN if settings.plain else ROBOTS
+        config = build_config(kind, {**given, "total_steps": 5_000_000, **further})
+    numbers = {"num_envs": settings.num_envs, "batch_size": settings.batch_size, "updates": settings.updates}
+    changes: dict[str, Any] = {name: value for name, value in numbers.items() if value}
     if settings.steps:
         changes["total_steps"] = settings.steps
     if settings.atoms:
