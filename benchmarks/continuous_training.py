@@ -9,10 +9,11 @@ in other worlds. Rates are those from the first update on.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -129,8 +130,8 @@ def make_config(world: str, algo: str, seed: int, settings: Settings) -> Any:
     return replace(config, seed=seed, device=settings.device, precision=settings.precision, **changes)
 
 
-def train(world: str, algo: str, seed: int, settings: Settings, keep: Callable[[dict[str, Any]], None]) -> None:
-    """One training; ``keep`` gets its figures, first without those of the evaluation."""
+def train(world: str, algo: str, seed: int, settings: Settings) -> Iterator[dict[str, Any]]:
+    """One training: its figures, first without those of the evaluation, which may be interrupted."""
     config = make_config(world, algo, seed, settings)
     trainer: Any = algorithm(algo)[0](world, config)
     curve = Curve(settings.limit, max(1, config.total_steps // settings.points))
@@ -156,10 +157,10 @@ def train(world: str, algo: str, seed: int, settings: Settings, keep: Callable[[
         "least_return": None,
         "curve": curve.points,
     }
-    keep(run)
+    yield run
     with Simulation(world, settings.episodes, config.device, seed=EVALUATION_SEED + seed) as worlds:
         result = evaluate(worlds, make_actors(trainer.learners, worlds), settings.episodes)
-    keep({**run, "return": result.mean_return, "least_return": result.least_return})
+    yield {**run, "return": result.mean_return, "least_return": result.least_return}
 
 
 def main(settings: Settings) -> None:
@@ -167,25 +168,18 @@ def main(settings: Settings) -> None:
     console = Console(width=120)
     table = Table("world", "algorithm", "seed", "steps", "seconds", "steps/s", "updates/s", "return", "in training")
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
-
-    def keep(run: dict[str, Any]) -> None:
-        """Write the file: the evaluation, or the next training, may be interrupted."""
-        found[run["world"], run["algo"], run["seed"]] = run
-        if settings.out is not None:
-            plain = {name: str(value) for name, value in asdict(settings).items()}
-            settings.out.write_text(json.dumps({"settings": plain, "runs": [*found.values()]}, indent=1))
-
-    for world in settings.worlds:
-        for algo in settings.algos:
-            for seed in settings.seeds:
-                train(world, algo, seed, settings, keep)
-                run = found[world, algo, seed]
-                names = ("steps_per_second", "updates_per_second", "return", "return_in_training")
-                table.add_row(
-                    *(world, algo, f"{seed}", f"{run['steps']:,}", f"{run['seconds']:.1f}"),
-                    *("" if run[name] is None else f"{run[name]:,.1f}" for name in names),
-                )
-                console.print(f"{world} {algo} seed {seed}: {run['return']:.1f} after {run['seconds']:.1f} s")
+    for world, algo, seed in itertools.product(settings.worlds, settings.algos, settings.seeds):
+        for run in train(world, algo, seed, settings):
+            found[world, algo, seed] = run
+            if settings.out is not None:
+                plain = {name: str(value) for name, value in asdict(settings).items()}
+                settings.out.write_text(json.dumps({"settings": plain, "runs": [*found.values()]}, indent=1))
+        names = ("steps_per_second", "updates_per_second", "return", "return_in_training")
+        table.add_row(
+            *(world, algo, f"{seed}", f"{run['steps']:,}", f"{run['seconds']:.1f}"),
+            *("" if run[name] is None else f"{run[name]:,.1f}" for name in names),
+        )
+        console.print(f"{world} {algo} seed {seed}: {run['return']:.1f} after {run['seconds']:.1f} s")
     console.print(table)
 
 
