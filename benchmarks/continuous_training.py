@@ -27,9 +27,10 @@ from worldloom.core.simulation import Simulation
 from worldloom.learn import Callback, Progress, Trainer, algorithm, evaluate, make_actors, tuned_config
 from worldloom.learn.config.tuned_defaults import build_config
 
+PLAIN: dict[str, Any] = {"learning_starts": 10_000, "replay_capacity": 1_000_000}
+"""Plain settings of MuJoCo's tasks, beside the defaults of the algorithms."""
 ROBOTS: dict[str, Any] = {
-    "learning_starts": 10_000,
-    "replay_capacity": 1_000_000,
+    **PLAIN,
     "policy.hidden": (256, 256),
     "policy.normalize_observations": True,
 }
@@ -44,8 +45,6 @@ ROBOTS_ON_GPU: dict[str, Any] = {
     "tau": 0.01,
 }
 """Further settings of MuJoCo's tasks on a GPU: many worlds and large batches, as in FastTD3 and FastSAC."""
-PLAIN: dict[str, Any] = {"learning_starts": 10_000, "replay_capacity": 1_000_000}
-"""Plain settings of MuJoCo's tasks, beside the defaults of the algorithms."""
 EXPLORATION_ON_GPU = {"sac": {}, "td3": {"exploration_noise": 0.4, "exploration_noise_min": 0.01}}
 """Exploration of MuJoCo's tasks on a GPU."""
 EVALUATION_SEED = 10_000

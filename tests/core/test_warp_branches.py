@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import warp as wp
 
-import worldloom  # noqa: F401 (installs the translation)
 from worldloom.core.base.warp_branches import OPTION
 from worldloom.core.base.warp_private import get_module
 

@@ -1,7 +1,7 @@
 """Branches of compiled code that assign variables where they end, instead of selecting values after them.
 
 Warp gives a variable that a branch assigns a second name, and after the branch selects one of the two by the condition.
-In a loop, a compiler then keeps the value that the second name had in the last iteration, which nobody uses: the
+In a loop, the value that the second name had in the previous iteration then stays alive, although it is never read: the
 registers of a thread hold several times the variables of a long system. Here both branches store into a third name::
 
     if (condition) { ...; merged = changed; } else { merged = before; }
@@ -78,11 +78,8 @@ class _Place:
     """The current end of the code, where statements can be inserted later."""
 
     def __init__(self, adj: Any) -> None:
-        self.code, self.index, self.indentation = (
-            adj.blocks[-1].body_forward,
-            len(adj.blocks[-1].body_forward),
-            adj.indentation,
-        )
+        self.code, self.indentation = adj.blocks[-1].body_forward, adj.indentation
+        self.index = len(self.code)
 
     def insert(self, statement: str) -> None:
         self.code.insert(self.index, self.indentation + statement)
@@ -103,7 +100,7 @@ def _value(variable: Any) -> str:
 
 
 def _loaded(adj: Any, variable: Any) -> Any:
-    return adj.add_builtin_call("copy", [variable]) if is_reference(variable.type) else adj.load(variable)
+    return adj.add_builtin_call("copy", [variable]) if is_reference(variable.type) else variable
 
 
 def _begin_else(adj: Any) -> None:
