@@ -103,6 +103,10 @@ PRINTED = {
         r"^step 0: (\d+) embers, 0 of 5000 sparks have cooled\nstep 1: \1 embers, \1 of 5000 sparks have cooled\n"
         r"step 2: 0 embers, \1 of 5000 sparks have cooled$"
     ),
+    "systems_together": (
+        r"^step 0: the longest link has 3\.\d\d m\nstep 1: the longest link has 2\.\d\d m\n"
+        r"step 2: the longest link has 2\.\d\d m$"
+    ),
     "pairs": (
         r"^pairs of balls that touch: at first [1-9]\d\d and at last \d{1,2}\n"
         r"what one of a pair gets the other gives: True\ngnats left: [1-9]\d\d of 1000$"

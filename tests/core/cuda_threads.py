@@ -154,7 +154,7 @@ class Machine:
                     continue
                 assert isinstance(spec, KernelSpec)
                 together = WARP_SIZE if spec.whole_warps else spec.threads
-                block = max(together, BLOCK) if spec.stages else together
+                block = spec.block if spec.tile else max(together, BLOCK) if spec.stages else together
                 size = spec.launch_size(self.simulation.num_worlds)
                 starts = range(0, size, block)
                 for first in random.sample(starts, len(starts)) if self.any_order else starts:
@@ -261,6 +261,7 @@ class Machine:
             "sync_block": self._wait,
             "thread_in_block": lambda: np.int32(self.here.lane),
             "threads_per_block": lambda: self.here.block,
+            "used_lists": lambda sizes, first, count: sum(1 << k for k in range(count) if sizes[first + k] > 0),
             "warp_votes": self._vote,
             "votes_before": lambda votes, lane: (votes & ((1 << int(lane)) - 1)).bit_count(),
             "vote_count": lambda votes: votes.bit_count(),
@@ -322,6 +323,13 @@ class _Warp:
     def func_native(self, snippet: str) -> Any:
         def stand_in(function: Any) -> Any:
             what, operator, *_ = function.__name__.split("_")
+            if what == "turn":
+                turns = np.array(
+                    ast.literal_eval(snippet[snippet.index("{") :].split(";")[0].strip("{}") + ","), np.int32
+                )
+                return lambda turn: turns[turn]
+            if what == "hold":  # its columns stay in memory
+                return lambda sizes, rows, start: start
             if what == "across":
                 return functools.partial(self.machine._across, operator)
             if what == "meet":

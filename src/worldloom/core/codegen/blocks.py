@@ -14,6 +14,8 @@ from worldloom.core.schedule.entries import Schedule, SystemNode
 
 Block = tuple[Mask | None, list[tuple[SystemNode, KernelFunction]]]
 """A mask, and the systems that run under it."""
+MemoryTraffic = tuple[list[ColumnKey], list[ColumnKey]]
+"""The columns that a world loads and stores at each launch, repeated as often as it does."""
 
 
 def blocks_of(group: KernelGroup) -> list[Block]:
@@ -100,6 +102,30 @@ def redundant_stores(blocks: list[Block], aliases: ColumnAliases) -> set[ColumnK
                     outdated = set() if mask is None else outdated - {mask}
         redundant |= {whole} if outdated else parts
     return redundant
+
+
+def stored_columns(blocks: list[Block], register_only: set[ColumnKey], aliases: ColumnAliases) -> set[ColumnKey]:
+    """The columns that systems write and that memory must hold."""
+    written = {c for function in functions_of(blocks) for c in function.target.outputs}
+    return written - register_only - redundant_stores(blocks, aliases)
+
+
+def memory_traffic(blocks: list[Block], register_only: set[ColumnKey], aliases: ColumnAliases) -> MemoryTraffic:
+    """The columns that every world loads and stores at each launch. Masked blocks do not count."""
+    exit_mask = early_exit(blocks)
+    if exit_mask is not None:
+        return [(WORLD, exit_mask[0])], []
+    shared, _ = split_by_lifetime(blocks)
+    loads = list(dict.fromkeys(map(column_in_memory, columns_to_load(blocks, shared))))
+    stored = stored_columns(blocks, register_only, aliases)
+    stores = [c for c in shared if c in stored]
+    if aliases:
+        loads = list(dict.fromkeys(aliases.get(c, (c, 0))[0] for c in loads))
+    for function in functions_of(block for block in blocks if block[0] is None):
+        target = function.target
+        loads += [c for c in target.columns if c not in target.local_write]
+        stores += sorted(target.local_write | target.remote_write)
+    return loads, stores
 
 
 def register_only(parts: Iterable[FusedEntry], schedule: Schedule) -> set[ColumnKey]:

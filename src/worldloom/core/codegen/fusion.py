@@ -49,6 +49,13 @@ class KernelGroup:
         self.whose = self.whose or node.label
 
 
+@dataclass(frozen=True)
+class TileRun:
+    """Kernels of systems that are the stages of one kernel, in order; see :mod:`worldloom.core.codegen.tiles.runs`."""
+
+    groups: list[KernelGroup]
+
+
 class KernelFunctions:
     """The Warp functions of a schedule, each generated once."""
 
@@ -83,7 +90,7 @@ class KernelFunctions:
 
 _FIRST = "it comes first"
 
-FusedEntry = KernelGroup | HostNode | LaunchNode | CompactionNode | GridNode
+FusedEntry = KernelGroup | TileRun | HostNode | LaunchNode | CompactionNode | GridNode
 """An entry of a schedule after fusion: a kernel of systems, or an entry that runs between them."""
 
 
@@ -127,7 +134,7 @@ def _find_later_group(early: KernelGroup, later: list[FusedEntry]) -> KernelGrou
     """The first of the ``later`` kernels that can run the systems of ``early``, after everything before it."""
     for part in later:
         if isinstance(part, LaunchNode) and all(
-            part.conflict(_reads(n, f), written_columns(f)) is None
+            part.conflict(read_columns(n, f), written_columns(f)) is None
             for n, f in zip(early.nodes, early.functions, strict=True)
         ):
             continue
@@ -152,7 +159,7 @@ def _find_group(
 ) -> KernelGroup | str:
     """The kernel that a system joins, or the reason why there is none."""
     reason = f"no kernel before it has a thread for every {node.what}" if parts else _FIRST
-    reads, writes = _reads(node, function), written_columns(function)
+    reads, writes = read_columns(node, function), written_columns(function)
     one_per_world = rows == 1 and node.table not in schedule.counts.populations and node.system.pair is None
     for candidate in reversed(parts):
         if isinstance(candidate, HostNode):
@@ -170,6 +177,7 @@ def _find_group(
             if candidate.touches(reads, writes):
                 return f"it must not run before the {candidate.label}"
             continue
+        assert isinstance(candidate, KernelGroup), "runs are found after fusion"
         same_rows = candidate.rows == rows and (
             candidate.nodes[0].table == node.table
             or (one_per_world and candidate.population is None and candidate.pair is None)
@@ -199,12 +207,12 @@ def _after_compaction(
 
 def _dependence(group: KernelGroup, node: SystemNode, function: KernelFunction) -> str | None:
     """Why ``node`` cannot run before all of ``group``; None if it can."""
-    reads, writes = _reads(node, function), written_columns(function)
+    reads, writes = read_columns(node, function), written_columns(function)
     for other, earlier in zip(group.nodes, group.functions, strict=True):
         if common := (written_columns(earlier) & (reads | writes)) - _both_flag_faults(earlier, function):
             access = "reads" if min(common) in reads else "writes"
             return f"{access} {_describe_column(common, node)}, which {other.label} writes"
-        if common := _reads(other, earlier) & writes:
+        if common := read_columns(other, earlier) & writes:
             return f"writes {_describe_column(common, node)}, which {other.label} reads"
     return None
 
@@ -229,13 +237,15 @@ def _conflict(group: KernelGroup, node: SystemNode, function: KernelFunction) ->
     for where in (own, group.where):
         if where is not None:
             return f"the entities whose '{where[0]}' is {where[1]} have a kernel of their own"
+    if node.system.together != group.nodes[0].system.together:
+        return "one of both runs together with other systems"
     if target.threads > 1:
         return f"{target.threads} threads share each of its entities"
     if group.threads > 1:
         return f"{group.threads} threads share each entity of {group.nodes[0].label}"
     if target.in_order != group.functions[0].target.in_order:
         return "its rows run one after the other, to add real numbers in a fixed order"
-    used = _reads(node, function) | set(target.outputs)
+    used = read_columns(node, function) | set(target.outputs)
     written = set(target.outputs) | target.local_write | target.remote_write
     for earlier_node, earlier in zip(group.nodes, group.functions, strict=True):
         before, label = earlier.target, earlier_node.label
@@ -249,7 +259,7 @@ def _conflict(group: KernelGroup, node: SystemNode, function: KernelFunction) ->
             return f"it {access} {_describe_column(common)}, which {label} writes"
         if common := before.remote_read & written:
             return f"it writes {_describe_column(common, node)}, which {label} reads from other rows"
-        if common := _reads(earlier_node, earlier) & target.remote_write:
+        if common := read_columns(earlier_node, earlier) & target.remote_write:
             return f"it changes {_describe_column(common)}, which {label} reads"
     return None
 
@@ -270,7 +280,7 @@ _FAULT_FLAG: ColumnKey = (WORLD, "broken")
 _FAULT_CONTEXT: set[ColumnKey] = {(WORLD, "step"), (WORLD, "episode")}
 
 
-def _reads(node: SystemNode, function: KernelFunction) -> set[ColumnKey]:
+def read_columns(node: SystemNode, function: KernelFunction) -> set[ColumnKey]:
     """Every column that a system reads, including those of faults."""
     target = function.target
     mask: set[ColumnKey] = set() if node.mask is None else {(WORLD, node.mask[0])}

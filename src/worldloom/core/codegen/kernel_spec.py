@@ -44,6 +44,8 @@ class KernelSpec:
         long: Whether it works through a list with a long system, which changes other entities.
         world_list: Whether it works through a list of worlds instead of all worlds.
         stages: The stages of a kernel that joins several, which its threads run in order with barriers in between.
+        tile: Worlds that a block takes through a run of systems; 0 for other kernels.
+        shared_bytes: Dynamic shared memory of a block.
     """
 
     name: str
@@ -69,6 +71,8 @@ class KernelSpec:
     row_list: int | None = None
     long: bool = False
     world_list: bool = False
+    tile: int = 0
+    shared_bytes: int = 0
 
     @property
     def parts(self) -> tuple[KernelSpec, ...]:
@@ -90,9 +94,9 @@ class KernelSpec:
         return self.threads if self.is_block else self.block or block_dim(device)
 
     def active_threads(self, num_worlds: int, block: int | None = None) -> int:
-        """The number of threads with work, in blocks of ``block`` on CUDA."""
-        if self.total is not None:
-            return self.total
+        """The number of threads with work, in blocks of ``block`` on CUDA; that of worlds of a kernel by tiles."""
+        if self.total is not None or self.tile:
+            return num_worlds if self.total is None else self.total
         if self.row_list is not None:
             return min(num_worlds * self.rows, LONG_LIST_THREADS if self.long else LIST_THREADS)
         if self.world_list:
@@ -101,5 +105,7 @@ class KernelSpec:
 
     def launch_size(self, num_worlds: int, block: int | None = None) -> int:
         """The number of threads that CUDA starts."""
+        if self.tile and self.block is not None:
+            return -(-num_worlds // self.tile) * self.block
         threads = self.active_threads(num_worlds, block)
         return -(-threads // WARP_SIZE) * WARP_SIZE if self.whole_warps else threads

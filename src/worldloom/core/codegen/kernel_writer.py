@@ -9,20 +9,23 @@ from typing import Any
 from worldloom.core.codegen import coalescing
 from worldloom.core.codegen.blocks import (
     Block,
+    MemoryTraffic,
     blocks_of,
     columns_to_load,
     early_exit,
     functions_of,
     in_branch,
+    memory_traffic,
     redundant_stores,
     split_by_lifetime,
+    stored_columns,
 )
 from worldloom.core.codegen.coalescing import Coalescing
 from worldloom.core.codegen.column_access import Arguments, ColumnAccess
 from worldloom.core.codegen.compaction import WORLDS_PER_WARP, CompactionWriter, reason_of_compaction
 from worldloom.core.codegen.compaction_choice import several_kernels
 from worldloom.core.codegen.compaction_kernel import CompactionKernel
-from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, note_changes
+from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TileRun, note_changes
 from worldloom.core.codegen.grid_writer import GridKernelWriter
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_text import KernelText
@@ -43,13 +46,14 @@ from worldloom.core.codegen.stages import (
     stage_lines,
     stage_width,
 )
+from worldloom.core.codegen.tiles.run_writer import RunWriter
+from worldloom.core.codegen.tiles.runs import find_runs
 from worldloom.core.codegen.world_lists import NO_LISTS, with_world_lists
 from worldloom.core.frontend.targets.accessors import array_code
 from worldloom.core.frontend.targets.kernel_names import (
     barrier,
     collected_rows,
     column_argument,
-    column_in_memory,
     register_name,
 )
 from worldloom.core.kernels.population_kernels import WARP_SIZE
@@ -58,9 +62,6 @@ from worldloom.core.model.grid import PARTS
 from worldloom.core.model.launch import LaunchNode, Mask
 from worldloom.core.schedule.entries import FINISHED, CompactionNode, GridNode, HostNode, Schedule
 
-MemoryTraffic = tuple[list[ColumnKey], list[ColumnKey]]
-"""The columns that a world loads and stores at each launch, repeated as often as it does."""
-
 
 class KernelWriter:
     """Writes the kernels of a schedule.
@@ -68,6 +69,7 @@ class KernelWriter:
     Attributes:
         texts: The functions and kernels written so far.
         register_only: Columns that stay in the registers of one kernel.
+        runs: Writes the kernels of runs.
         list_width: Threads per world from which kernels for few worlds take a list, see :func:`with_world_lists`.
     """
 
@@ -80,6 +82,7 @@ class KernelWriter:
         self.register_only = register_only
         self.columns = ColumnAccess(schedule, cuda)
         self.row_loops = RowLoops(self.columns)
+        self.runs = RunWriter(self)
         self.texts: list[str] = []
         self.names_by_text: dict[str, str] = {}
 
@@ -103,7 +106,8 @@ class KernelWriter:
         """
         specs: list[KernelSpec | HostNode | LaunchNode] = []
         number = 0
-        joined = fuse_stages(parts, self._threads, uneven) if join and self.cuda else [[part] for part in parts]
+        found = find_runs(parts, self.runs.takes, join) if self.cuda else parts
+        joined = fuse_stages(found, self._threads, uneven) if join and self.cuda else [[part] for part in found]
         if join and self.cuda:
             joined = with_world_lists(joined, self._threads, self.list_width, self.schedule.lists)
         for stages in joined:
@@ -114,7 +118,7 @@ class KernelWriter:
                 specs.append(self.stage_kernel(phase, number, groups))
             else:
                 specs += self.part(phase, number, stages[0])
-            number += len(stages)
+            number += sum(len(part.groups) if isinstance(part, TileRun) else 1 for part in stages)
         return specs
 
     def part(self, phase: str, number: int, part: FusedEntry) -> list[KernelSpec | HostNode | LaunchNode]:
@@ -124,6 +128,8 @@ class KernelWriter:
             return [self.grid(phase, number, part)]
         if isinstance(part, KernelGroup):
             return [self.kernel(phase, number, part)]
+        if isinstance(part, TileRun):
+            return [self.runs.kernel(phase, number, part)]
         few_worlds = self.list_width == NO_LISTS
         kernels = several_kernels(part, self.schedule, self.sites, self.types, self.cuda, few_worlds)
         if kernels:
@@ -144,7 +150,7 @@ class KernelWriter:
         mask = common_mask(groups)
         leave = "" if mask is None else self._exit_line(mask, arguments, in_order=False)
         lines = stage_lines(stages, threads, rows, collected.block, leave, names)
-        name = self._write(KernelText(spec.name, lines, arguments, [], errors=spec.takes_errors))
+        name = self.write(KernelText(spec.name, lines, arguments, [], errors=spec.takes_errors))
         return collected.added_to(replace(spec, name=name))
 
     def grid(self, phase: str, number: int, node: GridNode) -> KernelSpec:
@@ -196,7 +202,7 @@ class KernelWriter:
 
         ``stage_of`` makes it a function of the thread's index, for a kernel of stages that coalesces these columns.
         """
-        in_order, as_stage = self._in_order(group), stage_of is not None
+        in_order, as_stage = self.in_order(group), stage_of is not None
         rows = self.row_loops.row_list(group, in_order)
         listed = group.world_list is not None and not as_stage
         if stage_of is None:
@@ -231,14 +237,15 @@ class KernelWriter:
         if in_order or reset_threads or listed or rows is not None:
             lines, loops = [*loops, *["    " * depth(loops) + line for line in lines]], []
         errors = any(function.target.faults for function in group.functions)
-        limits = [node.system.registers for node in group.nodes if node.system.registers is not None]
-        registers = max(limits) if len(limits) == len(group.nodes) else None
-        text = KernelText(f"{phase}_{number}", lines, arguments, loops, errors, registers=registers)
+        text = KernelText(f"{phase}_{number}", lines, arguments, loops, errors, registers=self.registers(group))
         threads, total = reset_threads or self._threads(group), None
         if group.population is not None and group.population.pooled:
             threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
             total = total if total is None else total * group.threads
-        labels, traffic = [node.label for node in group.nodes], ([], []) if listed else self._memory_traffic(blocks)
+        labels, traffic = (
+            [node.label for node in group.nodes],
+            ([], []) if listed else memory_traffic(blocks, self.register_only, self.schedule.aliases),
+        )
         spec = self._spec(text, threads, labels, traffic, group.reason, total, as_stage)
         warps = shares_warps(group)
         spec = replace(spec, threads=group.threads, whose=group.whose, whole_warps=warps, world_list=listed)
@@ -258,13 +265,18 @@ class KernelWriter:
                 self.texts.append(text)
         return collected
 
-    def _in_order(self, group: KernelGroup) -> bool:
+    def registers(self, group: KernelGroup) -> int | None:
+        """Registers per thread at most; None where one of its systems does not limit them."""
+        limits = [node.system.registers for node in group.nodes if node.system.registers is not None]
+        return max(limits) if len(limits) == len(group.nodes) else None
+
+    def in_order(self, group: KernelGroup) -> bool:
         """Whether one CUDA thread runs all rows of a world in order."""
         return self.cuda and group.rows > 1 and group.functions[0].target.in_order
 
     def _threads(self, group: KernelGroup) -> int:
         """Threads per world of a group's kernel; on the CPU iterations of its loop, which for pairs are the worlds."""
-        return 1 if self._in_order(group) or (group.pair is not None and not self.cuda) else group.rows * group.threads
+        return 1 if self.in_order(group) or (group.pair is not None and not self.cuda) else group.rows * group.threads
 
     def _exit_line(self, mask: Mask, arguments: Arguments, in_order: bool) -> str:
         """Skip the worlds that ``mask`` leaves out."""
@@ -314,30 +326,8 @@ class KernelWriter:
             masked += [first_thread + self.columns.store(c, arguments) for c in own if c in written_columns]
             lines += in_branch(branch, masked)
             loaded |= set() if mask is not None else known
-        stored = self._stored(blocks)
+        stored = stored_columns(blocks, self.register_only, self.schedule.aliases)
         return lines + [first_thread + self.columns.store(c, arguments) for c in shared if c in stored]
-
-    def _stored(self, blocks: list[Block]) -> set[ColumnKey]:
-        """The columns that systems write and that memory must hold."""
-        written = {c for function in functions_of(blocks) for c in function.target.outputs}
-        return written - self.register_only - redundant_stores(blocks, self.schedule.aliases)
-
-    def _memory_traffic(self, blocks: list[Block]) -> MemoryTraffic:
-        """The columns that every world loads and stores at each launch. Masked blocks do not count."""
-        exit_mask = early_exit(blocks)
-        if exit_mask is not None:
-            return [(WORLD, exit_mask[0])], []
-        shared, _ = split_by_lifetime(blocks)
-        loads = list(dict.fromkeys(map(column_in_memory, columns_to_load(blocks, shared))))
-        stored = self._stored(blocks)
-        stores = [c for c in shared if c in stored]
-        if self.schedule.aliases:
-            loads = list(dict.fromkeys(self.schedule.aliases.get(c, (c, 0))[0] for c in loads))
-        for function in functions_of(block for block in blocks if block[0] is None):
-            target = function.target
-            loads += [c for c in target.columns if c not in target.local_write]
-            stores += sorted(target.local_write | target.remote_write)
-        return loads, stores
 
     # -- text --------------------------------------------------------------------------------------------------------
 
@@ -356,7 +346,7 @@ class KernelWriter:
         loads, stores = (tuple(dict.fromkeys(columns)) for columns in traffic)
         systems = tuple(labels)
         return KernelSpec(
-            self._write(text, as_stage),
+            self.write(text, as_stage),
             rows,
             tuple(text.arguments),
             text.errors,
@@ -371,7 +361,7 @@ class KernelWriter:
             whose=systems[0],
         )
 
-    def _write(self, kernel: KernelText, as_stage: bool = False) -> str:
+    def write(self, kernel: KernelText, as_stage: bool = False) -> str:
         """Add the text of a kernel or of a stage, and return its name. Equal texts are added once."""
         parameters = [
             "first: wp.int32",

@@ -98,7 +98,7 @@ class RowLoops:
         arguments.update({c: self.columns.field(c) for c in columns})
         sizes, listed = map(column_argument, columns)
         loops = [
-            f"start = first * ({listed}.shape[0] / {len(rows.values)})",
+            f"start = first * ({listed}.shape[0] / {sizes}.shape[0])",
             f"for number in range(thread, {sizes}[first], rows):",
         ]
         lines = [

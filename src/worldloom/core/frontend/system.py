@@ -51,6 +51,7 @@ class System(SystemFunction):
         registers: Registers per thread on CUDA at most; None for the compiler's choice.
         where: The component and its values in the entities that it runs for, in order; None for all of them.
         disjoint: Whether no entity uses what another one writes in this system.
+        together: Whether one kernel runs it and adjacent ones like it on CUDA.
         access: Its reads and writes.
         draws: Whether it draws random numbers.
     """
@@ -64,11 +65,12 @@ class System(SystemFunction):
         where: WhereArgument | None = None,
         registers: int | None = None,
         disjoint: bool = False,
+        together: bool = False,
     ) -> None:
         source = expand_calls(source)
         super().__init__(source)
         self.where = None if where is None else parse_where(source, where)
-        self.registers, self.disjoint = registers, disjoint
+        self.registers, self.disjoint, self.together = registers, disjoint, together
         self.engine, self.auto_threads = engine, threads == "auto"
         self.threads = 1 if isinstance(threads, str) else threads
         self.separate = separate
@@ -95,6 +97,13 @@ class System(SystemFunction):
             )
         if self.auto_threads:
             self.threads = auto_threads(flow.shared_loops)
+        if together and (self.threads > 1 or self.pair is not None):
+            what = (
+                "a system over pairs" if self.pair is not None else f"a system with {self.threads} threads per entity"
+            )
+            raise source.error(
+                f"{what} cannot run together with others in one kernel", "leave 'together' out", source.tree
+            )
         self.self_accumulated = (
             self_accumulated_components(self.owner, self.access)
             if self.pair is None and not self.over_world
@@ -310,6 +319,7 @@ def system(
     where: WhereArgument | None = None,
     registers: int | None = None,
     disjoint: bool = False,
+    together: bool = False,
 ) -> Callable[[Callable[..., None]], System]: ...
 
 
@@ -321,6 +331,7 @@ def system(
     where: WhereArgument | None = None,
     registers: int | None = None,
     disjoint: bool = False,
+    together: bool = False,
 ) -> System | Callable[[Callable[..., None]], System]:
     """Make a function a system: a rule that runs once per entity, per pair of entities or per world.
 
@@ -332,33 +343,30 @@ def system(
     of them, so that the others cost no time. ``where=("kind", range(5))`` runs for those with 0, then for those with 1,
     and so on. ``disjoint=True`` promises that no entity that runs at the same time uses a component of another entity
     that it writes; the system may then store into other entities. ``registers=128`` limits the registers of a thread on
-    a GPU, so that more threads run at the same time.
+    a GPU, so that more threads run at the same time. Adjacent systems with ``together=True`` are one kernel on a GPU,
+    in which a block of threads takes a few worlds through all of them: for sequences of short systems.
     """
-    if threads is None and not separate and where is None and registers is None and not disjoint:
-        return _make_system(_require_function(rule, "system"), 1)
+    options: dict[str, Any] = {
+        "separate": separate,
+        "where": where,
+        "registers": registers,
+        "disjoint": disjoint,
+        "together": together,
+    }
+    if threads is None and not any(value not in (None, False) for value in options.values()):
+        return _make_system(_require_function(rule, "system"))
     threads = 1 if threads is None else threads
     if registers is not None and (isinstance(registers, bool) or not 32 <= registers <= 255):
         raise misuse(f"a thread cannot have registers={registers!r}", "give a number from 32 to 255")
     if isinstance(threads, bool) or threads not in (*THREADS, "auto"):
         known = ", ".join(map(str, THREADS))
         raise misuse(f"an entity cannot have threads={threads!r}", f"give one of {known}, or 'auto'")
-    return functools.partial(
-        _make_system, threads=threads, separate=separate, where=where, registers=registers, disjoint=disjoint
-    )
+    return functools.partial(_make_system, threads=threads, **options)
 
 
-def _make_system(
-    rule: Callable[..., None],
-    threads: int | Literal["auto"],
-    separate: bool = False,
-    where: WhereArgument | None = None,
-    registers: int | None = None,
-    disjoint: bool = False,
-) -> System:
+def _make_system(rule: Callable[..., None], **options: Any) -> System:
     try:
-        return System(
-            read(rule), threads=threads, separate=separate, where=where, registers=registers, disjoint=disjoint
-        )
+        return System(read(rule), **options)
     except DefinitionError as error:  # frames of the engine do not help the user
         raise error.with_traceback(None) from None
 

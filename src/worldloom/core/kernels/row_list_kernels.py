@@ -19,6 +19,7 @@ _LIST = """
 #if defined(__CUDA_ARCH__)
     const int lane = threadIdx.x & 31;
     const unsigned int all = 0xffffffffu, lower = (1u << lane) - 1u;
+    const int first_list = start / tile_worlds * num_values;
     const int own = lane < num_values ? wanted.data[lane] : 0;
     int place = 0;
     for (int fill = 0; fill < 2; ++fill) {
@@ -33,19 +34,21 @@ _LIST = """
                     const bool fits = used && value == wanted_here;
                     const unsigned int votes = __ballot_sync(all, fits);
                     const int base = __shfl_sync(all, place, k);
-                    if (fill && fits) rows.data[k * stride + base + __popc(votes & lower)] = row;
+                    if (fill && fits) rows.data[(size_t)(first_list + k) * stride + base + __popc(votes & lower)] = row;
                     if (lane == k) place += __popc(votes);
                 }
             }
         }
-        if (fill == 0) place = lane < num_values && place > 0 ? atomicAdd(&sizes.data[lane], place) : 0;
+        if (fill == 0) place = lane < num_values && place > 0 ? atomicAdd(&sizes.data[first_list + lane], place) : 0;
     }
 #else
     for (int world = start; world < end; ++world) {
         const int count = fixed || counts.data[world] > capacity ? capacity : counts.data[world];
         for (int row = world * capacity; row < world * capacity + count; ++row)
-            for (int k = 0; k < num_values; ++k)
-                if (values.data[row] == wanted.data[k]) rows.data[k * stride + sizes.data[k]++] = row;
+            for (int k = 0; k < num_values; ++k) {
+                const int list = world / tile_worlds * num_values + k;
+                if (values.data[row] == wanted.data[k]) rows.data[(size_t)list * stride + sizes.data[list]++] = row;
+            }
     }
 #endif
 """
@@ -55,6 +58,7 @@ _LIST = """
 def _list_worlds(
     start: wp.int32,
     end: wp.int32,
+    tile_worlds: wp.int32,
     counts: Ints,
     fixed: wp.bool,
     capacity: wp.int32,
@@ -78,6 +82,7 @@ def clear(numbers: Ints):
 def list_rows(
     num_worlds: wp.int32,
     worlds_per_run: wp.int32,
+    tile_worlds: wp.int32,
     counts: Ints,
     fixed: wp.bool,
     capacity: wp.int32,
@@ -91,14 +96,15 @@ def list_rows(
     Args:
         num_worlds: Number of worlds.
         worlds_per_run: Worlds of each run.
+        tile_worlds: Worlds whose rows share lists; a multiple of ``worlds_per_run``, or all.
         counts: Rows in use, by world; any array if ``fixed``.
         fixed: Whether all rows are in use.
         capacity: Rows per world in memory.
         values: The component, by row.
         wanted: The values, shape (num_values,).
-        sizes: The number of rows with each of them, shape (num_values,), 0 before.
-        rows: Their rows, shape (num_values * num_worlds * capacity,), those of the k-th value from
-            ``k * num_worlds * capacity``.
+        sizes: The number of rows with each of them, shape (num_tiles * num_values,), 0 before.
+        rows: Their rows, shape (num_tiles * num_values * tile_worlds * capacity,), those of the k-th value in a tile
+            from ``(tile * num_values + k) * tile_worlds * capacity``.
     """
     run, _ = wp.tid()  # type: ignore[misc]
     start = run * worlds_per_run
@@ -106,13 +112,14 @@ def list_rows(
     _list_worlds(
         start,
         end,
+        tile_worlds,
         counts,
         fixed,
         capacity,
         values,
         wanted,
         wanted.shape[0],
-        num_worlds * capacity,
+        tile_worlds * capacity,
         sizes,
         rows,
     )

@@ -44,14 +44,22 @@ class RowListNode(LaunchNode):
         counts = values if self.rows.fixed else tables[WORLD][f"{self.rows.table}__count"].array
         sizes = listed[SIZES].array
         wp.launch(
-            clear, dim=len(self.rows.values), outputs=[sizes], device=device, stream=stream, record_tape=False,
+            clear, dim=len(sizes), outputs=[sizes], device=device, stream=stream, record_tape=False,
             block_dim=BLOCK if device.is_cuda else 1,
         )  # fmt: skip
         per_run, threads = (WORLDS_PER_WARP, WARP_SIZE) if device.is_cuda else (num_worlds, 1)
         wp.launch(
             list_rows,
             dim=(-(-num_worlds // per_run), threads),
-            inputs=[num_worlds, per_run, counts, self.rows.fixed, self.rows.capacity, values],
+            inputs=[
+                num_worlds,
+                per_run,
+                self.rows.tile(num_worlds),
+                counts,
+                self.rows.fixed,
+                self.rows.capacity,
+                values,
+            ],
             outputs=[listed[VALUES].array, sizes, listed[ROWS].array],
             device=device,
             stream=stream,
@@ -67,11 +75,14 @@ class RowListNode(LaunchNode):
 def find_lists(entries: Iterable[Entry], counts: RowCounts) -> dict[ColumnKey, RowList]:
     """The lists of systems with a condition, and of worlds that begin an episode, by table and component."""
     values: dict[ColumnKey, dict[int, None]] = {}
+    tiled: set[ColumnKey] = set()
     for entry in entries:
         if isinstance(entry, SystemNode) and entry.system.where is not None and _can_list(entry, counts):
-            values.setdefault((entry.table, entry.system.where.component), {})[entry.value] = None
+            key = entry.table, entry.system.where.component
+            values.setdefault(key, {})[entry.value] = None
+            tiled |= {key} if entry.system.together else set()
     by_value = {
-        key: RowList(*key, tuple(found)[:MAX_VALUES], counts[key[0]], key[0] not in counts.populations)
+        key: RowList(*key, tuple(found)[:MAX_VALUES], counts[key[0]], key[0] not in counts.populations, key in tiled)
         for key, found in values.items()
     }
     masks = [name for name, _ in (FINISHED, RESETTING, RESET_REQUESTED)]

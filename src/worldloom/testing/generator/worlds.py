@@ -30,6 +30,8 @@ _ROLES = {
     "finite": "wl.Finite(float)",
 }
 """The annotations of components with a role."""
+_TOGETHER = 0.3
+"""Probability that a system may share a kernel with its neighbours."""
 _CONSTANTS = "LIMIT = 7\nHALF = 0.5\nWIDE = wl.int64(5000000000)\nBYTE = wl.uint8(200)"
 
 
@@ -222,6 +224,8 @@ class WorldGenerator:
         if sort in ("entity", "reset") and own is not None:
             partner = maker.choose_partner()
             options = [*maker.choose_condition(), *(["disjoint=True"] if partner is not None else [])]
+        if sort in ("entity", "world", "reset") and self.chance(_TOGETHER):
+            options.append("together=True")
         if sort == "pair":
             return phase, self._pair(name, maker)
         if own is not None:

@@ -13,6 +13,8 @@ from typing import Any
 import warp as wp
 
 from worldloom.core.frontend import nodes
+from worldloom.core.frontend.targets.kernel_names import column_argument
+from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.dtypes import canonical, scalar_of, shape_of
 from worldloom.core.model.fields import Field
 
@@ -99,6 +101,19 @@ def call_start(column: str, field: Field, constant: bool = False) -> str:
     Loads of constant columns may be issued before stores to other columns that precede them.
     """
     return f"{_name('read' if constant else 'get', field)}({column}, "
+
+
+def held_name(verb: str, column: ColumnKey) -> str:
+    """The function that gets or puts a row of a column that the kernel of a run keeps in shared memory."""
+    return f"held_{verb}_{column_argument(column)}"
+
+
+def with_held_column(body: str, column: ColumnKey, field: Field) -> str:
+    """The text of a function in which a column is accessed by :func:`held_name`."""
+    name = column_argument(column)
+    for verb in ("get", "put"):
+        body = body.replace(f"{_name(verb, field)}({name}, ", f"{held_name(verb, column)}({name}, ")
+    return body
 
 
 def put(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.frontend.analysis.overwritten import overwritten_arrays
-from worldloom.core.frontend.targets.accessors import array_code, call_start, numbers_code
+from worldloom.core.frontend.targets.accessors import array_code, call_start, numbers_code, with_held_column
 from worldloom.core.frontend.targets.kernel_names import (
     SCALAR_PARAMETERS,
     column_argument,
@@ -29,7 +29,7 @@ class KernelFunction:
     """The Warp function of one system and kind: its parameters, its body and how kernels call it.
 
     ``in_place`` are configuration vectors that it gets as arrays of their numbers. ``changing`` are the columns that a
-    kernel with this function writes; None on the CPU.
+    kernel with this function writes; None on the CPU. ``held`` are those that its kernel keeps in shared memory.
     """
 
     name: str
@@ -40,6 +40,7 @@ class KernelFunction:
     body: str
     in_place: frozenset[ColumnKey] = frozenset()
     changing: set[ColumnKey] | None = None
+    held: frozenset[ColumnKey] = frozenset()
 
     @property
     def scalars(self) -> list[str]:
@@ -76,11 +77,13 @@ class KernelFunction:
         head += [f"{column_argument(c)}: {array_code(f, types)}" for c, f in self.arrays.items()]
         if self.target.faults:
             head.append("errors: wp.array2d(dtype=wp.int32)")
-        return f"@wp.func\ndef {self.name}({', '.join(head)}):\n{self._body_with_constants()}\n"
+        return f"@wp.func\ndef {self.name}({', '.join(head)}):\n{self._body_of_kernel()}\n"
 
-    def _body_with_constants(self) -> str:
-        """The body, in which columns that no kernel with this function changes are loaded as constants."""
+    def _body_of_kernel(self) -> str:
+        """The body, with held columns, and columns that no kernel with this function changes loaded as constants."""
         body = self.body
+        for column in sorted(self.held):
+            body = with_held_column(body, column, self.target.columns[column])
         if self.changing is not None:
             for column, field in self.target.columns.items():
                 if column not in self.changing:

@@ -1,0 +1,220 @@
+"""Systems with ``together=True``: one kernel on a GPU takes tiles of worlds through all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cuda_threads import Machine
+
+import worldloom as wl
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
+from worldloom.core.codegen.tiles.held_columns import held_tables
+from worldloom.core.codegen.tiles.tile_kernel import FEW_REGISTERS, RESIDENT_TILES, TILE_BLOCK, TileLimits, tile_limits
+from worldloom.core.model.launch import LaunchNode
+from worldloom.core.model.row_list import TILE_WORLDS
+from worldloom.core.tools.compare import compare, first_difference
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+LINKS = 7
+PASSES = 3
+
+
+class Ring(wl.Entity):
+    place: float
+    moves: int
+
+
+class Link(wl.Entity):
+    """Pulls two neighbours together. Links of one colour have no ring in common."""
+
+    colour: int
+    strain: float
+
+
+class Chain(wl.World):
+    pulls: int
+    slack: float
+    sum: float
+
+
+@wl.system
+def hang(world: Chain):
+    for i in range(world.integer(LINKS + 1)):
+        world.spawn(Link, colour=i % 2)
+    for ring in world.all(Ring):
+        ring.place = world.random()
+
+
+@wl.system(where=("colour", range(2)), disjoint=True, together=True)
+def pull(link: Link, world: Chain):
+    left, right = world.at(Ring, link.id), world.at(Ring, link.id + 1)
+    link.strain = right.place - left.place
+    left.place, right.place = left.place + 0.25 * link.strain, right.place - 0.5 * link.strain
+    left.moves, right.moves = left.moves + 1, right.moves + world.pulls
+
+
+@wl.system(together=True)
+def slacken(world: Chain):
+    """Needs all rings, which the next system changes."""
+    world.pulls += 1
+    world.slack = world.at(Ring, 0).place - world.at(Ring, LINKS).place
+
+
+@wl.system(together=True)
+def drift(ring: Ring, world: Chain):
+    """For all rows, without a list."""
+    ring.place += 0.125 * world.slack
+
+
+@wl.system
+def total(world: Chain):
+    world.sum = 0.0
+    for ring in world.all(Ring):
+        world.sum += ring.place
+
+
+@wl.system(where=("colour", 1))
+def swap(link: Link):
+    """Not in a run, with a list by tile."""
+    link.strain += 1.0
+
+
+def chain() -> wl.Definition:
+    step = (*(pull, slacken, drift) * PASSES, total, swap)
+    return wl.Definition(
+        "Chain-test", Chain, {Ring: LINKS + 1, Link: wl.UpTo(LINKS)}, reset=(hang,), step=step, max_steps=4
+    )
+
+
+def kernels(limits: TileLimits | None = None, fuse: bool = True) -> list[KernelSpec]:
+    program = generate(wl.Simulation(chain(), 2, "python").schedule, fuse, True, tiles=limits)
+    return [spec for spec in program.step if isinstance(spec, KernelSpec) and spec.tile]
+
+
+def test_python_and_cpu_agree() -> None:
+    assert compare(chain(), num_worlds=3, steps=10) is None
+
+
+@pytest.mark.parametrize("worlds", [1, TILE_WORLDS + 5])
+def test_the_kernel_for_cuda_does_the_same_with_real_threads(worlds: int) -> None:
+    cpu, machine_side = (wl.Simulation(chain(), worlds, "cpu", seed=5) for _ in range(2))
+    machine = Machine(machine_side, any_order=True)
+    for step in range(5):
+        cpu.step()
+        machine.step()
+        assert first_difference(cpu, machine_side, step) is None
+    assert cpu.world.pulls.numpy().any() and cpu[Ring].moves.numpy().any()
+
+
+def test_adjacent_systems_are_one_kernel() -> None:
+    run, alone = kernels()
+    assert run.labels == ("pull(Link)", "slacken", "drift(Ring)") and alone.labels == ("swap(Link)",)
+    assert len(run.stages) == 3 and not alone.stages
+    assert run.launch_size(TILE_WORLDS + 1) == 2 * TILE_BLOCK and run.active_threads(TILE_WORLDS + 1) == TILE_WORLDS + 1
+    assert run.block == TILE_BLOCK and not run.has_free_block
+    assert len(kernels(fuse=False)) == 4 * PASSES + 1, "without fusion each system and value is a kernel"
+
+
+def test_a_list_is_written_once_before_the_run() -> None:
+    entries = generate(wl.Simulation(chain(), 2, "python").schedule, True, True).step
+    names = [entry.name if isinstance(entry, LaunchNode) else entry.labels[0] for entry in entries]
+    assert names.count("list Link by colour") == 1
+    assert names.index("list Link by colour") == names.index("pull(Link)") - 1
+
+
+def test_limits_depend_on_the_number_of_worlds() -> None:
+    few, many = tile_limits(RESIDENT_TILES * TILE_WORLDS), tile_limits(RESIDENT_TILES * TILE_WORLDS + 1)
+    assert few.shared_bytes > 0 and few.registers is None
+    assert many.shared_bytes == 0 and many.registers == FEW_REGISTERS
+
+
+# -- columns in shared memory ------------------------------------------------------------------------------------------
+
+
+class Cell(wl.Entity):
+    colour: int
+    level: float
+    packed: wl.Transient(wl.vec(8))
+    rare: wl.Transient(wl.vec(8))
+    shown: wl.Transient(wl.vec(8))
+    kept: wl.vec(8)
+
+
+class Dish(wl.World):
+    pass
+
+
+def dish(cells: int = 6) -> wl.Definition:
+    """Cells of two colours are filled, stirred three times and emptied; those of the third are left alone."""
+
+    @wl.system
+    def sow(cell: Cell, world: Dish):
+        cell.colour, cell.level = cell.id % 3, world.random()
+
+    @wl.system(where=("colour", (0, 1)), disjoint=True, together=True)
+    def fill(listed: Cell, world: Dish):
+        cell = world.at(Cell, listed.id)
+        for i in range(8):
+            cell.packed[i] = cell.level + float(i)
+            cell.rare[i], cell.shown[i], cell.kept[i] = cell.level, cell.level, cell.level
+
+    def mix(place: int) -> wl.System:
+        @wl.system(where=("colour", (0, 1)), disjoint=True, together=True)
+        def stir(listed: Cell, world: Dish):
+            cell = world.at(Cell, listed.id)
+            cell.packed[place] += cell.kept[place] + cell.shown[place]
+
+        return stir
+
+    @wl.system(where=("colour", 1), disjoint=True, together=True)
+    def empty(listed: Cell, world: Dish):
+        cell = world.at(Cell, listed.id)
+        cell.level = cell.packed[1] + cell.rare[0]
+
+    @wl.system
+    def show(cell: Cell):
+        cell.level += cell.shown[0]
+
+    return wl.Definition(
+        "Dish-test", Dish, {Cell: cells}, reset=(sow,), step=(fill, mix(0), mix(1), mix(2), empty, show)
+    )
+
+
+def test_columns_of_a_run_alone_are_held_where_enough_systems_use_them() -> None:
+    """Not those that stay between steps, that other kernels read, or that two systems use."""
+    simulation = wl.Simulation(dish(), 2, "python")
+    text = generate(simulation.schedule, True, True).text
+    assert "held_put_Cell__packed__col(" in text and "wl_get_vec8_float32(Cell__packed__col" not in text
+    assert not any(f"held_get_Cell__{name}__col" in text for name in ("rare", "shown", "kept"))
+    assert "held_get" not in generate(simulation.schedule, True, True, tiles=TileLimits(shared_bytes=0)).text
+    assert compare(dish(), num_worlds=3, steps=3) is None
+
+
+def test_places_do_not_overlap() -> None:
+    schedule = wl.Simulation(dish(), 2, "python").schedule
+    rows = schedule.lists["Cell", "colour"]
+    columns = {("Cell", name): schedule.field_of(("Cell", name)) for name in ("packed", "rare", "shown")}
+    (table,) = held_tables(columns, {"Cell": (rows, 0b11)})
+    assert [offset for _, offset in table.columns.values()] == [0, 32, 64] and table.stride == 112
+    assert table.stride // 16 % 2 == 1 and table.map_end >= 2 * TILE_WORLDS * 6 and table.map_end % 16 == 0
+    packed = np.arange(20) * table.stride + table.map_end
+    assert (packed % 16 == 0).all()
+
+
+# -- wrong systems -----------------------------------------------------------------------------------------------------
+
+
+def test_systems_with_several_threads_are_refused() -> None:
+    with pytest.raises(wl.DefinitionError, match="32 threads per entity cannot run together"):
+
+        @wl.system(threads=32, together=True)
+        def shared(ring: Ring):
+            ring.moves += 1
+
+    with pytest.raises(wl.DefinitionError, match="over pairs cannot run together"):
+
+        @wl.system(together=True)
+        def meet(a: Ring, b: Ring):
+            a.moves += 1
