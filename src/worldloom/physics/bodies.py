@@ -103,6 +103,7 @@ class World(wl.World):
     contact_colours: int  # derived; number of colours of contacts in this step
     first_solved: int  # derived; id of the first contact to be solved
     moving_end: int  # derived; one more than the id of the last body that is not static
+    joint_passes: int  # derived; passes over joints in this step, where it is solved by colour
     by_colour: bool  # derived; whether kernels over contacts of one colour solve this step
 
 
@@ -160,7 +161,12 @@ class PackedState(wl.Components):
     """What a contact has in addition where kernels over contacts of one colour may solve it."""
 
     fixed: wl.Transient(Fixed)  # derived once per step, see physics.solving.packed_contacts
-    apart: wl.Transient(Apart)  # derived in each substep; separations (4), and from the centre of A to that of B (3)
+    apart: wl.Transient(
+        Apart
+    )  # derived in each substep; separations (4), from the centre of A to that of B (3), impulse
+    packed_arms: wl.Transient(Points)  # derived in each substep
+    packed_response: wl.Transient(Response)  # derived in each substep
+    pushes: wl.Transient(Fixed)  # derived in each pass; impulses (4), tangents (8), peaks (4)
 
 
 class JointState(wl.Components):

@@ -121,7 +121,7 @@ class Button(wl.Entity):
     is_pressed: bool
 
 
-SOLID = physics.systems(Level, Body, shapes=(physics.PLANE, physics.BOX), colours_from=32768)
+SOLID = physics.systems(Level, Body, shapes=(physics.PLANE, physics.BOX))
 
 
 class Agent(wl.Entity):

@@ -1,12 +1,12 @@
-"""Substeps by kernels over contacts of one colour and over bodies, for thousands of worlds on a GPU.
+"""Substeps by systems over contacts of one colour and over bodies, for thousands of worlds on a GPU.
 
-All worlds go through a stage together: contacts of the first colour in any world, then those of the second, and so on.
-Each contact has a thread, and contacts of a colour have no dynamic body in common, so the order of operations on a
-body, and with it every bit, is that of the solver over worlds (:mod:`worldloom.physics.substeps`). Contacts of later
-colours than the first COLOURS follow in one thread: few worlds have them.
+A pass goes through the contacts of the first colour, then those of the second, and so on. Each contact has a thread,
+and contacts of a colour have no dynamic body in common, so the order of operations on a body, and with it every bit, is
+that of the solver over worlds (:mod:`worldloom.physics.substeps`). The systems run together: a block of threads takes
+a few worlds through all of them, with the contacts of their colour from a list, and what they pack in shared memory.
 
-The number of kernels is fixed. Worlds with other settings, and worlds without gravity, which check the work of their
-contacts, are left to the solver over worlds.
+The number of passes is fixed. Worlds with other settings, with more than COLOURS colours, and worlds without gravity,
+which check the work of their contacts, are left to the solver over worlds.
 """
 
 from typing import Any
@@ -15,8 +15,8 @@ import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, KINEMATIC
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.motion import turned
-from worldloom.physics.solving.body_motion import body_functions
-from worldloom.physics.solving.colouring import COLOURS, LATER, SUBSTEPS
+from worldloom.physics.solving.body_motion import body_functions, stage_of
+from worldloom.physics.solving.colouring import COLOURS, PASSES, SUBSTEPS, SWEEPS
 from worldloom.physics.solving.lone_bodies import lone_system
 from worldloom.physics.solving.packed_bodies import packed_bodies
 from worldloom.physics.solving.packed_contacts import (
@@ -25,12 +25,10 @@ from worldloom.physics.solving.packed_contacts import (
     apart_parts,
     packed_count,
     packed_functions,
+    pushes_of,
+    pushes_parts,
 )
 from worldloom.physics.solving.solver import (
-    RESTITUTION,
-    WARM_START,
-    WITH_BIAS,
-    WITHOUT_BIAS,
     bounce_aims,
     contact_aims,
     softness,
@@ -64,9 +62,11 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         fixed = pack_contact(world, contact, a, b)
         a_inverse, b_inverse = inertias(world, a, b, fixed)
         between, arms, gaps, response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
-        warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, between, arms)
+        impulses, tangents, impulse = contact.impulses, contact.tangents, contact.impulse
+        contact.pushes = pushes_of(impulses, tangents, contact.peaks)
+        warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, between, arms, impulses, tangents)
         rate_contact(world, contact, fixed, a_inverse, b_inverse, between, arms)
-        keep_contact(world, contact, between, arms, gaps, response)
+        keep_contact(world, contact, between, arms, gaps, response, impulse)
 
     @wl.function
     def warm(world: World, contact: Contact):
@@ -74,8 +74,11 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         fixed = contact.fixed
         a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
         a_inverse, b_inverse = inertias(world, a, b, fixed)
-        _gaps, between = apart_parts(contact.apart)
-        warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.arms)
+        _gaps, between, _impulse = apart_parts(contact.apart)
+        impulses, tangents, _peaks = pushes_parts(contact.pushes)
+        warm_contact(
+            world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms, impulses, tangents
+        )
 
     @wl.function
     def relax(world: World, contact: Contact):
@@ -88,13 +91,14 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         targets, stiffness, reliefs = contact_aims(
             gaps, packed_count(fixed), False, 1.0 / h, rate, world.max_push, mass, relief
         )
-        peaks, impulse = contact.peaks, contact.impulse
-        impulses = solve_contact(
-            world, contact, a, b, fixed, a_inverse, b_inverse, between, arms, response, targets, stiffness, reliefs
-        )
-        contact.peaks = wl.max(peaks, impulses)
-        contact.impulse = impulse + sum_of(impulses)
-        keep_contact(world, contact, between, arms, gaps, response)
+        _old_gaps, _old_between, impulse = apart_parts(contact.apart)
+        impulses, tangents, peaks = pushes_parts(contact.pushes)
+        impulses, tangents = solve_contact(
+            world, contact, a, b, fixed, a_inverse, b_inverse, between, arms, response, targets, stiffness, reliefs,
+            impulses, tangents,
+        )  # fmt: skip
+        contact.pushes = pushes_of(impulses, tangents, wl.max(peaks, impulses))
+        keep_contact(world, contact, between, arms, gaps, response, impulse + sum_of(impulses))
 
     @wl.function
     def press(world: World, contact: Contact):
@@ -103,63 +107,56 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         fixed = contact.fixed
         a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
         a_inverse, b_inverse = inertias(world, a, b, fixed)
-        gaps, between = apart_parts(contact.apart)
+        gaps, between, _impulse = apart_parts(contact.apart)
         targets, stiffness, reliefs = contact_aims(
             gaps, packed_count(fixed), True, 1.0 / h, rate, world.max_push, mass, relief
         )
-        _impulses = solve_contact(
-            world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.arms, contact.response,
-            targets, stiffness, reliefs,
+        impulses, tangents, peaks = pushes_parts(contact.pushes)
+        impulses, tangents = solve_contact(
+            world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms, contact.packed_response,
+            targets, stiffness, reliefs, impulses, tangents,
         )  # fmt: skip
+        contact.pushes = pushes_of(impulses, tangents, peaks)
 
     @wl.function
     def bounce(world: World, contact: Contact):
         """The pass with restitution, after which the contact has the vector between its bodies."""
-        _gaps, between = apart_parts(contact.apart)
+        _gaps, between, impulse = apart_parts(contact.apart)
+        impulses, tangents, peaks = pushes_parts(contact.pushes)
         if contact.restitution != 0.0:
             fixed = contact.fixed
             a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
             a_inverse, b_inverse = inertias(world, a, b, fixed)
-            targets, stiffness, reliefs = bounce_aims(
-                contact.peaks, contact.approach, contact.restitution, world.bounce_speed
-            )
-            before = sum_of(contact.impulses)
-            impulses = solve_contact(
-                world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.arms,
-                contact.response, targets, stiffness, reliefs,
+            targets, stiffness, reliefs = bounce_aims(peaks, contact.approach, contact.restitution, world.bounce_speed)
+            before = sum_of(impulses)
+            impulses, tangents = solve_contact(
+                world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms,
+                contact.packed_response, targets, stiffness, reliefs, impulses, tangents,
             )  # fmt: skip
-            contact.impulse += sum_of(impulses) - before
+            impulse += sum_of(impulses) - before
+        contact.impulses, contact.tangents, contact.peaks, contact.impulse = impulses, tangents, peaks, impulse
         contact.between = between
 
-    def joint_stage(stage: int) -> Any:
-        """The system that takes all joints through a stage."""
+    @wl.system(together=True)
+    def solve_joints(world: World):
+        """The next pass over all joints."""
+        if world.by_colour and world.count(Joint) > 0:
+            h, rate, mass, relief = contact_softness(world.dt, world.joint_frequency, world.joint_damping)
+            number = world.joint_passes
+            stage = stage_of(number % PASSES, SWEEPS, number == PASSES * SUBSTEPS)
+            for joint in world.all(Joint):
+                solve_joint(world, joint, stage, h, rate, mass, relief)
+            world.joint_passes = number + 1
 
-        @wl.system(separate=True)
-        def solve_joints(world: World):
-            if world.by_colour and world.count(Joint) > 0:
-                h, rate, mass, relief = contact_softness(world.dt, world.joint_frequency, world.joint_damping)
-                for joint in world.all(Joint):
-                    solve_joint(world, joint, stage, h, rate, mass, relief)
-
-        return solve_joints
-
-    def stage_systems(stage: int, pass_contact: Any) -> list[Any]:
+    def stage_systems(pass_contact: Any) -> list[Any]:
         """The systems that take all joints and contacts through a stage."""
 
-        @wl.system(where=("batch", range(COLOURS)), disjoint=True)
+        @wl.system(where=("batch", range(COLOURS)), disjoint=True, together=True)
         def solve_colours(listed: Contact, world: World):
             contact = world.at(Contact, listed.id)
             pass_contact(world, contact)
 
-        @wl.system(where=("batch", LATER), disjoint=True)
-        def solve_later(first: Contact, world: World):
-            start = world.first_solved
-            end = world.at(Contact, start + world.contact_colours - 1).colour_end
-            for k in range(world.at(Contact, start + COLOURS - 1).colour_end, end):
-                contact = world.at(Contact, world.at(Contact, start + k).order)
-                pass_contact(world, contact)
-
-        return [joint_stage(stage), solve_colours, solve_later]
+        return [solve_joints, solve_colours]
 
     @wl.system(separate=True)
     def stop_sleepers(body: Body, world: World):
@@ -169,20 +166,20 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
 
     # By row, so that a thread loads and stores only what its body needs.
 
-    @wl.system(where=("batch", 1), disjoint=True)
+    @wl.system(where=("batch", 1), disjoint=True, together=True)
     def pack_movers(listed: Body, world: World):
         """Before the first push of a step."""
         body = world.at(Body, listed.id)
         if body.inverse_mass > 0.0:
             pack_body(world, body)
 
-    @wl.system(where=("batch", 1), disjoint=True)
+    @wl.system(where=("batch", 1), disjoint=True, together=True)
     def push_movers(listed: Body, world: World):
         body = world.at(Body, listed.id)
         if body.inverse_mass > 0.0:
             push_packed(world, body, world.dt / float(SUBSTEPS))
 
-    @wl.system(where=("batch", 1), disjoint=True)
+    @wl.system(where=("batch", 1), disjoint=True, together=True)
     def move_bodies(listed: Body, world: World):
         body, h = world.at(Body, listed.id), world.dt / float(SUBSTEPS)
         if body.inverse_mass > 0.0:
@@ -191,7 +188,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             body.position += body.velocity * h
             body.rotation = turned(body.rotation, body.spin, h)
 
-    @wl.system(where=("batch", 1), disjoint=True)
+    @wl.system(where=("batch", 1), disjoint=True, together=True)
     def unpack_movers(listed: Body, world: World):
         body = world.at(Body, listed.id)
         if body.inverse_mass > 0.0:
@@ -202,12 +199,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         if world.by_colour:
             release_body(world, body)
 
-    begun, warmed, biased, relaxed, bounced = (
-        stage_systems(stage, pass_contact)
-        for stage, pass_contact in (
-            (WARM_START, begin), (WARM_START, warm), (WITH_BIAS, press), (WITHOUT_BIAS, relax), (RESTITUTION, bounce),
-        )
-    )  # fmt: skip
+    begun, warmed, biased, relaxed, bounced = map(stage_systems, (begin, warm, press, relax, bounce))
     rest = [*biased, move_bodies, *relaxed]
     first = [stop_sleepers, pack_movers, push_movers, *begun, *rest]
     later = [push_movers, *warmed, *rest] * (SUBSTEPS - 1)

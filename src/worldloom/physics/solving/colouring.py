@@ -12,12 +12,12 @@ from worldloom.core.kernels.bits import lowest_bit
 from worldloom.physics.bodies import STATIC
 
 MAX_SHARED_COLOURS = 30
-COLOURS = 3  # with a kernel for each of their passes, where worlds are solved by colour
-LATER = COLOURS  # batch of the contact whose thread solves all contacts of later colours
+COLOURS = 12  # at most, where worlds are solved by colour
 SUBSTEPS = 4  # of these worlds, with SWEEPS in each half
 SWEEPS = 1
+PASSES = 2 * SWEEPS + 1  # of a substep
 COUPLED = 1 << MAX_SHARED_COLOURS  # bit of bodies with a joint or a contact with another dynamic body
-LONE = LATER + 1  # batch of the only contact of a body, with one that is not dynamic
+LONE = COLOURS  # batch of the only contact of a body, with one that is not dynamic
 
 
 @wl.function
@@ -33,10 +33,10 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
     of the row k after it, those of colour c end before ``colour_end`` of the row c after it, and
     ``world.contact_colours`` is the number of colours; bodies from ``world.moving_end`` on are static.
 
-    With ``by_colour``, kernels over contacts of one colour follow: ``world.by_colour`` says whether they solve a world.
-    ``contact.batch`` is the colour of contacts with a kernel, LATER of the first contact of all later colours, whose
-    thread solves them, LONE of the only contact of a body that has no joint, and -1 of others. ``body.batch`` is 1 for
-    bodies that kernels over bodies move: those that are awake, without those of LONE contacts.
+    With ``by_colour``, systems over contacts of one colour follow: ``world.by_colour`` says whether they solve a world.
+    ``contact.batch`` is the colour of a contact, LONE of the only contact of a body that has no joint, and -1 of those
+    that they do not solve. ``body.batch`` is 1 for bodies that systems over bodies move: those that are awake, without
+    those of LONE contacts.
     """
 
     @wl.function
@@ -56,6 +56,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
         shared = 0
         total = 0
         first = -1
+        crowded = False
         for contact in world.all(Contact):
             contact.colour = -1
             contact.batch = -1
@@ -70,7 +71,8 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                     used = used | b.colours
                 colour = lowest_free(used)
                 contact.colour = colour
-                contact.batch = colour if world.by_colour and colour < COLOURS else -1
+                crowded = crowded or colour >= COLOURS
+                contact.batch = colour if world.by_colour else -1
                 if colour < MAX_SHARED_COLOURS:
                     shared = max(shared, colour + 1)
                     if a.inverse_mass > 0.0:
@@ -79,6 +81,13 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                         b.colours = b.colours | (1 << colour)
                 if by_colour and a.inverse_mass > 0.0 and b.inverse_mass > 0.0:
                     a.colours, b.colours = a.colours | COUPLED, b.colours | COUPLED
+        world.joint_passes = 0
+        if world.by_colour and crowded:
+            world.by_colour = False
+            for body in world.all(Body):
+                body.batch = 0
+            for contact in world.all(Contact):
+                contact.batch = -1
         if world.by_colour:
             for contact in world.all(Contact):
                 if contact.colour == 0:
@@ -102,8 +111,5 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                 world.at(Contact, world.first_solved + shared).colour_end = total
                 shared += 1
         world.contact_colours = shared
-        if world.by_colour and shared > COLOURS:
-            later = world.at(Contact, world.first_solved + COLOURS - 1).colour_end
-            world.at(Contact, world.at(Contact, world.first_solved + later).order).batch = LATER
 
     return colour_contacts

@@ -11,7 +11,7 @@ from worldloom.physics.bodies import KINEMATIC, Response
 from worldloom.physics.geometry.clipping import Points
 from worldloom.physics.motion import integrate_rotation, pushed, turned
 from worldloom.physics.solving.body_motion import stage_of
-from worldloom.physics.solving.colouring import LONE, SUBSTEPS, SWEEPS
+from worldloom.physics.solving.colouring import LONE, PASSES, SUBSTEPS, SWEEPS
 from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
 from worldloom.physics.solving.solver import (
     WARM_START,
@@ -25,8 +25,6 @@ from worldloom.physics.solving.solver import (
     softness,
     sum_of,
 )
-
-PASSES = 2 * SWEEPS + 1
 
 
 def lone_system(World: type, Body: type, Contact: type) -> Any:
@@ -42,7 +40,7 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
                 rotation = turned(rotation, other.spin, h)
         return position, rotation
 
-    @wl.system(where=("batch", LONE), disjoint=True)
+    @wl.system(where=("batch", LONE), disjoint=True, together=True)
     def solve_lone(listed: Contact, world: World):
         contact = world.at(Contact, listed.id)
         a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)

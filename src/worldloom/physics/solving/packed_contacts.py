@@ -1,12 +1,13 @@
-"""Functions that take one contact through the stages of a substep, for kernels over contacts of one colour.
+"""Functions that take one contact through the stages of a substep, for systems over contacts of one colour.
 
 They compute what :mod:`worldloom.physics.solving.contact_systems` computes, in the same order, and move less memory.
 The contacts of a kernel lie scattered, and a GPU moves memory in sectors of 32 bytes, by instructions of up to 16: each
 small component costs a sector and an instruction per contact and pass, and a vector of 64 bytes two and four. What does
-not change in a step is therefore packed into one vector, ``fixed``, what changes with the bodies into ``arms``,
-``apart`` and ``response``, and :mod:`worldloom.physics.solving.packed_bodies` has the state of bodies. Every component
-is loaded once, and before the first one is stored: a compiler that cannot know whether two columns overlap keeps loads
-after the stores before them, and a thread would wait for memory twice.
+not change in a step is therefore packed into one vector, ``fixed``, what changes with the bodies into ``packed_arms``,
+``apart`` and ``packed_response``, what changes in a pass into ``pushes``, and
+:mod:`worldloom.physics.solving.packed_bodies` has the state of bodies. Nothing else uses these vectors, so that they
+can stay in shared memory. Every component is loaded once, and before the first one is stored: a compiler that cannot
+know whether two columns overlap keeps loads after the stores before them, and a thread would wait for memory twice.
 
 ``fixed`` holds the normal (3), the tangent (3), slip rates (4), friction, the number of points and which bodies without
 a mass move (bits MOVING_A and MOVING_B), the rows of A and B, and the inverse masses of A and B. Numbers of rows below
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import Apart, Fixed, Response
+from worldloom.physics.bodies import Apart, Fixed, Response, Tangents
 from worldloom.physics.geometry.clipping import Points
 from worldloom.physics.solving.body_access import BodyAccess
 from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
@@ -56,15 +57,34 @@ def packed_count(fixed: Fixed) -> int:
 
 
 @wl.function
-def apart_of(gaps: wl.vec4, between: wl.vec3) -> Apart:
-    """Separations and the vector between the centres as one vector."""
-    return Apart(gaps[0], gaps[1], gaps[2], gaps[3], between.x, between.y, between.z, 0.0)
+def apart_of(gaps: wl.vec4, between: wl.vec3, impulse: float) -> Apart:
+    """Separations, the vector between the centres and the impulse of the step as one vector."""
+    return Apart(gaps[0], gaps[1], gaps[2], gaps[3], between.x, between.y, between.z, impulse)
+
+
+@wl.function
+def pushes_of(impulses: wl.vec4, tangents: Tangents, peaks: wl.vec4) -> Fixed:
+    """Normal and tangential impulses and the largest normal ones as one vector."""
+    return Fixed(
+        impulses[0], impulses[1], impulses[2], impulses[3], tangents[0], tangents[1], tangents[2], tangents[3],
+        tangents[4], tangents[5], tangents[6], tangents[7], peaks[0], peaks[1], peaks[2], peaks[3],
+    )  # fmt: skip
+
+
+@wl.function
+def pushes_parts(pushes: Fixed):
+    """(impulses, tangents, peaks)."""
+    return (
+        wl.vec4(pushes[0], pushes[1], pushes[2], pushes[3]),
+        Tangents(pushes[4], pushes[5], pushes[6], pushes[7], pushes[8], pushes[9], pushes[10], pushes[11]),
+        wl.vec4(pushes[12], pushes[13], pushes[14], pushes[15]),
+    )
 
 
 @wl.function
 def apart_parts(apart: Apart):
-    """(separations, between)."""
-    return wl.vec4(apart[0], apart[1], apart[2], apart[3]), wl.vec3(apart[4], apart[5], apart[6])
+    """(separations, between, impulse)."""
+    return wl.vec4(apart[0], apart[1], apart[2], apart[3]), wl.vec3(apart[4], apart[5], apart[6]), apart[7]
 
 
 @wl.function
@@ -148,10 +168,18 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         return between, arms, gaps, response
 
     @wl.function
-    def keep_contact(world: World, contact: Contact, between: wl.vec3, arms: Points, gaps: wl.vec4, response: Response):
-        contact.arms = arms
-        contact.apart = apart_of(gaps, between)
-        contact.response = response
+    def keep_contact(
+        world: World,
+        contact: Contact,
+        between: wl.vec3,
+        arms: Points,
+        gaps: wl.vec4,
+        response: Response,
+        impulse: float,
+    ):
+        contact.packed_arms = arms
+        contact.apart = apart_of(gaps, between, impulse)
+        contact.packed_response = response
 
     @wl.function
     def rate_contact(
@@ -183,13 +211,15 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         b_inverse: wl.mat33,
         between: wl.vec3,
         arms: Points,
+        impulses: wl.vec4,
+        tangents: Tangents,
     ):
         normal = packed_normal(fixed)
         first = packed_tangent(fixed)
         v_a, w_a, v_b, w_b = motions(world, a, b, fixed)
         v_a, w_a, v_b, w_b = warm_pass(
             v_a, w_a, v_b, w_b, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse,
-            between, arms, normal, first, contact.impulses, contact.tangents,
+            between, arms, normal, first, impulses, tangents,
         )  # fmt: skip
         turn_body(world, a, fixed[A_MASS], v_a, w_a)
         turn_body(world, b, fixed[B_MASS], v_b, w_b)
@@ -209,6 +239,8 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         targets: wl.vec4,
         stiffness: wl.vec4,
         relief: wl.vec4,
+        impulses: wl.vec4,
+        tangents: Tangents,
     ):
         normal = packed_normal(fixed)
         first = packed_tangent(fixed)
@@ -217,13 +249,11 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         v_a, w_a, v_b, w_b, impulses, tangents = contact_pass(
             v_a, w_a, v_b, w_b, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse,
             between, arms, normal, first, response, inverse_diagonal(response), targets, stiffness, relief,
-            packed_count(fixed), fixed[FRICTION], rates, contact.impulses, contact.tangents,
+            packed_count(fixed), fixed[FRICTION], rates, impulses, tangents,
         )  # fmt: skip
-        contact.impulses = impulses
-        contact.tangents = tangents
         turn_body(world, a, fixed[A_MASS], v_a, w_a)
         turn_body(world, b, fixed[B_MASS], v_b, w_b)
-        return impulses
+        return impulses, tangents
 
     return PackedFunctions(
         pack_contact, inertias, place_contact, keep_contact, rate_contact, warm_contact, solve_contact
