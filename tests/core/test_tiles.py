@@ -124,6 +124,23 @@ def test_a_list_is_written_once_before_the_run() -> None:
     assert names.index("list Link by colour") == names.index("pull(Link)") - 1
 
 
+def test_registers_are_those_that_all_systems_of_a_run_allow() -> None:
+    def texts(registers: int | None) -> str:
+        @wl.system(together=True, registers=registers)
+        def first(ring: Ring):
+            ring.moves += 1
+
+        @wl.system(together=True, registers=64)
+        def second(world: Chain):
+            world.pulls += world.at(Ring, 0).moves
+
+        definition = wl.Definition("Two-test", Chain, {Ring: 3}, reset=(), step=(first, second))
+        schedule = wl.Simulation(definition, 1, "python").schedule
+        return generate(schedule, True, True, tiles=TileLimits(registers=128)).text
+
+    assert "cuda_max_registers=96" in texts(96) and "cuda_max_registers=128" in texts(None)
+
+
 def test_limits_depend_on_the_number_of_worlds() -> None:
     few, many = tile_limits(RESIDENT_TILES * TILE_WORLDS), tile_limits(RESIDENT_TILES * TILE_WORLDS + 1)
     assert few.shared_bytes > 0 and few.registers is None
@@ -188,6 +205,8 @@ def test_columns_of_a_run_alone_are_held_where_enough_systems_use_them() -> None
     text = generate(simulation.schedule, True, True).text
     assert "held_put_Cell__packed__col(" in text and "wl_get_vec8_float32(Cell__packed__col" not in text
     assert not any(f"held_get_Cell__{name}__col" in text for name in ("rare", "shown", "kept"))
+    (run,) = [s for s in generate(simulation.schedule, True, True).step if isinstance(s, KernelSpec) and s.tile]
+    assert run.held == (("Cell", "packed"),) and run.shared_bytes > 0
     assert "held_get" not in generate(simulation.schedule, True, True, tiles=TileLimits(shared_bytes=0)).text
     assert compare(dish(), num_worlds=3, steps=3) is None
 

@@ -46,6 +46,7 @@ class KernelSpec:
         stages: The stages of a kernel that joins several, which its threads run in order with barriers in between.
         tile: Worlds that a block takes through a run of systems; 0 for other kernels.
         shared_bytes: Dynamic shared memory of a block.
+        held: The columns of which it keeps rows there.
     """
 
     name: str
@@ -73,6 +74,7 @@ class KernelSpec:
     world_list: bool = False
     tile: int = 0
     shared_bytes: int = 0
+    held: tuple[ColumnKey, ...] = ()
 
     @property
     def parts(self) -> tuple[KernelSpec, ...]:

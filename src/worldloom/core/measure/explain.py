@@ -40,6 +40,8 @@ class ExplainedKernel:
         waits: The reason for the barrier before each stage but the first.
         whose: The system that ``reason`` is about.
         coalesced: The columns whose rows the threads collect in shared memory, so that each warp stores whole rows.
+        tile, tile_threads: Worlds that a block takes through systems that run together, and its threads; 0 otherwise.
+        held: The columns of which such a block keeps rows in shared memory.
     """
 
     phase: str
@@ -57,6 +59,9 @@ class ExplainedKernel:
     waits: tuple[str, ...] = ()
     whose: str = ""
     coalesced: tuple[str, ...] = ()
+    tile: int = 0
+    tile_threads: int = 0
+    held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,9 @@ class Explanation(Report):
         from rich.table import Table
         from rich.text import Text
 
-        if kernel.threads is not None:
+        if kernel.tile:
+            threads = f"{kernel.tile_threads} threads for {kernel.tile} worlds"
+        elif kernel.threads is not None:
             threads = f"{kernel.threads:,} threads in all"
         elif kernel.threads_per_world == 1:
             threads = "one thread per world"
@@ -140,6 +147,7 @@ class Explanation(Report):
             ("stores", kernel.stores),
             ("sometimes", kernel.sometimes),
             ("coalesced", kernel.coalesced),
+            ("in shared memory", kernel.held),
         ):
             if names:
                 grid.add_row(title, Text(", ".join(names)))
@@ -222,6 +230,9 @@ def _explained(schedule: Schedule, phase: str, spec: KernelSpec) -> ExplainedKer
         waits=tuple(f"{part.whose}: {part.reason}" for part in spec.parts[1:]),
         whose=spec.whose,
         coalesced=tuple(map(_name, spec.coalesced)),
+        tile=spec.tile,
+        tile_threads=(spec.block or 0) if spec.tile else 0,
+        held=tuple(map(_name, spec.held)),
     )
 
 

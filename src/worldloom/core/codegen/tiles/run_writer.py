@@ -53,12 +53,20 @@ class RunWriter:
         tables = self._held_tables(run, stages, lists)
         self.held_texts += held_texts(name, tables, self.limits.shared_bytes, writer.types)
         writer.texts.append(turn_function(name, stages))
-        spec = tile_spec(name, stages, self.limits.shared_bytes if tables else 0)
+        held = [column for table in tables for column in table.columns]
+        spec = tile_spec(name, stages, held, self.limits.shared_bytes)
         lines = tile_lines(name, stages, lists, held_lines(name, tables))
-        registers = self.limits.registers if len(stages) > 1 else writer.registers(run.groups[0])
         arguments = writer.columns.fields(spec.columns)
-        text = KernelText(name, lines, arguments, [], errors=spec.takes_errors, registers=registers)
+        text = KernelText(name, lines, arguments, [], errors=spec.takes_errors, registers=self._registers(run))
         return replace(spec, name=writer.write(text))
+
+    def _registers(self, run: TileRun) -> int | None:
+        """Registers per thread: the largest limit of its systems, or that of runs where one of them has none."""
+        own = [self.writer.registers(group) for group in run.groups]
+        given = [limit for limit in own if limit is not None]
+        if len(given) == len(own):
+            return max(given)
+        return self.limits.registers if len(own) > 1 else None
 
     def _held_tables(self, run: TileRun, stages: Sequence[KernelSpec], lists: Mapping[str, RowList]) -> list[HeldTable]:
         """The columns that the kernel of a run keeps in shared memory; its functions are told."""

@@ -9,6 +9,7 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.tiles.held_columns import SHARED_BYTES
 from worldloom.core.frontend.targets.kernel_names import column_argument
 from worldloom.core.kernels.row_list_kernels import MAX_VALUES
+from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.row_list import SIZES, TILE_WORLDS, RowList
 
 TILE_BLOCK = 64
@@ -39,8 +40,8 @@ def tile_limits(num_worlds: int) -> TileLimits:
     return TileLimits() if resident else TileLimits(0, FEW_REGISTERS)
 
 
-def tile_spec(name: str, stages: Sequence[KernelSpec], shared_bytes: int) -> KernelSpec:
-    """The description of the kernel of some stages."""
+def tile_spec(name: str, stages: Sequence[KernelSpec], held: Sequence[ColumnKey], shared_bytes: int) -> KernelSpec:
+    """The description of the kernel of some stages, which has columns in so much shared memory."""
     return replace(
         stages[0],
         name=name,
@@ -57,7 +58,8 @@ def tile_spec(name: str, stages: Sequence[KernelSpec], shared_bytes: int) -> Ker
         long=False,
         tile=TILE_WORLDS,
         block=TILE_BLOCK,
-        shared_bytes=shared_bytes,
+        shared_bytes=shared_bytes if held else 0,
+        held=tuple(held),
     )
 
 
