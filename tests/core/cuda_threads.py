@@ -166,7 +166,7 @@ class Machine:
         held: list[Any] = [None] * len(numbers)
         lanes = min(WARP_SIZE, len(numbers))
         warps = [threading.Barrier(lanes, timeout=300) for _ in range(0, len(numbers), WARP_SIZE)]
-        rows = np.int32(spec.active_threads(self.simulation.num_worlds))
+        rows = np.int32(spec.rows_argument(self.simulation.num_worlds))
         failed: list[BaseException] = []
         columns = [Memory(self.tables[t][f].values) for t, f in spec.columns]
         extra = [None] * spec.takes_errors + [self.alarm] * spec.takes_alarm
@@ -261,7 +261,9 @@ class Machine:
             "sync_block": self._wait,
             "thread_in_block": lambda: np.int32(self.here.lane),
             "threads_per_block": lambda: self.here.block,
-            "used_lists": lambda sizes, first, count: sum(1 << k for k in range(count) if sizes[first + k] > 0),
+            "used_lists": lambda sizes, first, count: np.uint32(
+                sum(1 << k for k in range(count) if sizes[first + k] > 0)
+            ).astype(np.int32),
             "warp_votes": self._vote,
             "votes_before": lambda votes, lane: (votes & ((1 << int(lane)) - 1)).bit_count(),
             "vote_count": lambda votes: votes.bit_count(),
@@ -323,13 +325,9 @@ class _Warp:
     def func_native(self, snippet: str) -> Any:
         def stand_in(function: Any) -> Any:
             what, operator, *_ = function.__name__.split("_")
-            if what == "turn":
-                turns = np.array(
-                    ast.literal_eval(snippet[snippet.index("{") :].split(";")[0].strip("{}") + ","), np.int32
-                )
-                return lambda turn: turns[turn]
-            if what == "hold":  # its columns stay in memory
-                return lambda sizes, rows, start: start
+            if what == "sequence":
+                codes = [int(code) for code in snippet.split("{")[1].split("}")[0].split(",")]
+                return lambda index: np.int32(codes[index])
             if what == "across":
                 return functools.partial(self.machine._across, operator)
             if what == "meet":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cuda_threads import Machine
-from selected_worlds import GARDEN, Garden, Pot, Seed, Sprout
+from selected_worlds import GARDEN, Garden, Pot, Seed, Sprout, place
 
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
@@ -69,6 +69,25 @@ def test_kernels_on_a_gpu() -> None:
     assert pours[0].active_threads(2**20) == 2**16, "of a system that changes other entities"
     assert found[("tend",)].rows == found[("tend",)].threads == 8
     assert "whose 'kind' is 2 have a kernel of their own" in found[("wither(Seed)",)].reason
+
+
+def test_a_list_is_not_written_for_a_system_with_several_threads() -> None:
+    """Its rows are not listed, and in exact mode those of the other system are not either, which adds in order."""
+
+    @wl.system(where=("kind", (0, 1)))
+    def weigh(pot: Pot, world: Garden):
+        world.weight += 0.1 * float(pot.value)
+
+    @wl.system(where=("kind", 1), threads=32)
+    def fill(pot: Pot, world: Garden):
+        for _ in wl.share(4):
+            pot.value += 1
+
+    definition = wl.Definition("Several-test", Garden, {Pot: 5}, (place,), (weigh, fill), max_steps=3)
+    simulation = wl.Simulation(definition, 3, "cpu", exact=True)
+    Machine(simulation, exact=True).step()
+    program = generate(simulation.schedule, True, True, exact=True)
+    assert not any(isinstance(entry, LaunchNode) for entry in program.step if "Pot" in str(entry))
 
 
 def test_values_follow_each_other_in_the_order_given() -> None:

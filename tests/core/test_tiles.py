@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from cuda_threads import Machine
 
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import generate
-from worldloom.core.codegen.tiles.held_columns import held_tables
-from worldloom.core.codegen.tiles.tile_kernel import FEW_REGISTERS, RESIDENT_TILES, TILE_BLOCK, TileLimits, tile_limits
+from worldloom.core.codegen.tiles.shared_columns import shared_tables, total_bytes
+from worldloom.core.codegen.tiles.tiled_kernel import FEW_REGISTERS, RESIDENT_TILES, TILE_BLOCK, TileLimits, tile_limits
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.row_list import TILE_WORLDS
 from worldloom.core.tools.compare import compare, first_difference
@@ -88,7 +87,7 @@ def chain() -> wl.Definition:
     )
 
 
-def kernels(limits: TileLimits | None = None, fuse: bool = True) -> list[KernelSpec]:
+def kernels(limits: TileLimits = TileLimits(), fuse: bool = True) -> list[KernelSpec]:
     program = generate(wl.Simulation(chain(), 2, "python").schedule, fuse, True, tiles=limits)
     return [spec for spec in program.step if isinstance(spec, KernelSpec) and spec.tile]
 
@@ -112,9 +111,10 @@ def test_adjacent_systems_are_one_kernel() -> None:
     run, alone = kernels()
     assert run.labels == ("pull(Link)", "slacken", "drift(Ring)") and alone.labels == ("swap(Link)",)
     assert len(run.stages) == 3 and not alone.stages
-    assert run.launch_size(TILE_WORLDS + 1) == 2 * TILE_BLOCK and run.active_threads(TILE_WORLDS + 1) == TILE_WORLDS + 1
+    assert run.launch_size(TILE_WORLDS + 1) == 2 * TILE_BLOCK and run.rows_argument(TILE_WORLDS + 1) == TILE_WORLDS + 1
     assert run.block == TILE_BLOCK and not run.has_free_block
-    assert len(kernels(fuse=False)) == 4 * PASSES + 1, "without fusion each system and value is a kernel"
+    assert run.sequence == 4 * PASSES and run.bytes_read < 100 * LINKS, "a column counts once"
+    assert len(kernels(fuse=False)) == 2 * PASSES + 1, "without fusion only systems with lists have tiles"
 
 
 def test_a_list_is_written_once_before_the_run() -> None:
@@ -163,8 +163,11 @@ class Dish(wl.World):
     pass
 
 
-def dish(cells: int = 6) -> wl.Definition:
-    """Cells of two colours are filled, stirred three times and emptied; those of the third are left alone."""
+def dish(cells: int = 6, accumulates: bool = False) -> wl.Definition:
+    """Cells of two colours are filled, stirred three times and emptied; those of the third are left alone.
+
+    ``accumulates`` adds into other cells while they are stirred.
+    """
 
     @wl.system
     def sow(cell: Cell, world: Dish):
@@ -190,36 +193,48 @@ def dish(cells: int = 6) -> wl.Definition:
         cell = world.at(Cell, listed.id)
         cell.level = cell.packed[1] + cell.rare[0]
 
+    @wl.system(where=("colour", (0, 1)), together=True)
+    def spill(listed: Cell, world: Dish):
+        world.at(Cell, (listed.id + 3) % cells).packed += listed.kept
+
     @wl.system
     def show(cell: Cell):
         cell.level += cell.shown[0]
 
-    return wl.Definition(
-        "Dish-test", Dish, {Cell: cells}, reset=(sow,), step=(fill, mix(0), mix(1), mix(2), empty, show)
-    )
+    stirs = (mix(0), mix(1), *((spill,) if accumulates else ()), mix(2))
+    return wl.Definition("Dish-test", Dish, {Cell: cells}, reset=(sow,), step=(fill, *stirs, empty, show))
 
 
-def test_columns_of_a_run_alone_are_held_where_enough_systems_use_them() -> None:
+def test_columns_of_one_kernel_are_in_shared_memory_where_enough_systems_use_them() -> None:
     """Not those that stay between steps, that other kernels read, or that two systems use."""
     simulation = wl.Simulation(dish(), 2, "python")
     text = generate(simulation.schedule, True, True).text
-    assert "held_put_Cell__packed__col(" in text and "wl_get_vec8_float32(Cell__packed__col" not in text
-    assert not any(f"held_get_Cell__{name}__col" in text for name in ("rare", "shown", "kept"))
+    assert "shared_put_Cell__packed__col(" in text and "wl_get_vec8_float32(Cell__packed__col" not in text
+    assert not any(f"shared_get_Cell__{name}__col" in text for name in ("rare", "shown", "kept"))
     (run,) = [s for s in generate(simulation.schedule, True, True).step if isinstance(s, KernelSpec) and s.tile]
-    assert run.held == (("Cell", "packed"),) and run.shared_bytes > 0
-    assert "held_get" not in generate(simulation.schedule, True, True, tiles=TileLimits(shared_bytes=0)).text
+    assert run.shared_columns == (("Cell", "packed"),) and run.shared_bytes > 0
+    assert "shared_get" not in generate(simulation.schedule, True, True, tiles=TileLimits(shared_bytes=0)).text
     assert compare(dish(), num_worlds=3, steps=3) is None
 
 
-def test_places_do_not_overlap() -> None:
+def test_columns_that_are_accumulated_into_stay_in_memory() -> None:
+    """An atomic addition has the address of the column."""
+    definition = dish(accumulates=True)
+    program = generate(wl.Simulation(definition, 2, "python").schedule, True, True)
+    (run,) = [spec for spec in program.step if isinstance(spec, KernelSpec) and spec.tile]
+    assert "spill(Cell)" in run.labels and run.shared_columns == () and "shared_get" not in program.text
+    assert compare(definition, num_worlds=3, steps=3) is None
+
+
+def test_slots_do_not_overlap() -> None:
     schedule = wl.Simulation(dish(), 2, "python").schedule
     rows = schedule.lists["Cell", "colour"]
     columns = {("Cell", name): schedule.field_of(("Cell", name)) for name in ("packed", "rare", "shown")}
-    (table,) = held_tables(columns, {"Cell": (rows, 0b11)})
+    (table,) = shared_tables(columns, {"Cell": (rows, 0b11)})
     assert [offset for _, offset in table.columns.values()] == [0, 32, 64] and table.stride == 112
     assert table.stride // 16 % 2 == 1 and table.map_end >= 2 * TILE_WORLDS * 6 and table.map_end % 16 == 0
-    packed = np.arange(20) * table.stride + table.map_end
-    assert (packed % 16 == 0).all()
+    assert total_bytes([table], 10_000) == 10_000 and total_bytes([], 10_000) == 0
+    assert total_bytes([table], 10**6) == table.map_end + TILE_WORLDS * 6 * table.stride
 
 
 # -- wrong systems -----------------------------------------------------------------------------------------------------
@@ -231,6 +246,12 @@ def test_systems_with_several_threads_are_refused() -> None:
         @wl.system(threads=32, together=True)
         def shared(ring: Ring):
             ring.moves += 1
+
+    with pytest.raises(wl.DefinitionError, match="a kernel of its own and run together"):
+
+        @wl.system(separate=True, together=True)
+        def apart(world: Chain):
+            world.pulls += 1
 
     with pytest.raises(wl.DefinitionError, match="over pairs cannot run together"):
 

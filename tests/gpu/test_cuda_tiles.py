@@ -23,7 +23,9 @@ COLUMNS = {
 
 @pytest.mark.parametrize("num_worlds", [1, 37, 300])
 @pytest.mark.parametrize(
-    "definition", [chain(), dish(), dish(cells=120)], ids=["chain", "dish", "more_rows_than_shared_memory"]
+    "definition",
+    [chain(), dish(), dish(cells=120), dish(accumulates=True)],
+    ids=["chain", "dish", "more_rows_than_shared_memory", "accumulates"],
 )
 def test_a_run_has_the_bits_of_the_cpu(definition: wl.Definition, num_worlds: int) -> None:
     cpu, gpu = (wl.Simulation(definition, num_worlds, device, seed=1, exact=True) for device in ("cpu", "cuda:0"))

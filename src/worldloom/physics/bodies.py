@@ -21,6 +21,7 @@ UNLIMITED = 1.0e30  # limits of a joint without limits
 Tangents = wl.vec(8)  # two tangential impulses for each of 4 points
 Response = wl.vec(12)  # lower triangle of a symmetric 4 x 4 matrix, by rows (10), and 0: whole pieces of 16 bytes
 Fixed = wl.vec(16)  # 64 bytes, which a GPU moves as two sectors
+Impulses = wl.vec(16)
 Apart = wl.vec(8)
 Pose = wl.vec(8)
 Twist = wl.vec(8)
@@ -61,7 +62,7 @@ class Body(wl.Entity):
     mover: int  # derived; 1 if it was awake before contacts were found, else 0
     touching: bool  # derived; whether it had a contact in the last step
     colours: int  # derived; bits, the colours of its contacts, see physics.solving.colouring
-    batch: int  # derived; 1 if kernels over bodies move it in this step, else 0
+    batch: int  # derived; 1 if the solver by colour moves it in this step, with others, else 0
     pose: wl.Transient(Pose)  # derived within a step that is solved by colour, see physics.solving.packed_bodies
     twist: wl.Transient(Twist)  # derived
     turning: wl.Transient(Turning)  # derived
@@ -104,7 +105,7 @@ class World(wl.World):
     first_solved: int  # derived; id of the first contact to be solved
     moving_end: int  # derived; one more than the id of the last body that is not static
     joint_passes: int  # derived; passes over joints in this step, where it is solved by colour
-    by_colour: bool  # derived; whether kernels over contacts of one colour solve this step
+    by_colour: bool  # derived; whether this step is solved by colour, see physics.solving.coloured
 
 
 class Pair(wl.Event):
@@ -158,7 +159,7 @@ class ContactState(wl.Components):
 
 
 class PackedState(wl.Components):
-    """What a contact has in addition where kernels over contacts of one colour may solve it."""
+    """What a contact has in addition where it may be solved by colour."""
 
     fixed: wl.Transient(Fixed)  # derived once per step, see physics.solving.packed_contacts
     apart: wl.Transient(
@@ -166,7 +167,7 @@ class PackedState(wl.Components):
     )  # derived in each substep; separations (4), from the centre of A to that of B (3), impulse
     packed_arms: wl.Transient(Points)  # derived in each substep
     packed_response: wl.Transient(Response)  # derived in each substep
-    pushes: wl.Transient(Fixed)  # derived in each pass; impulses (4), tangents (8), peaks (4)
+    packed_impulses: wl.Transient(Impulses)  # derived in each pass; impulses (4), tangents (8), peaks (4)
 
 
 class JointState(wl.Components):

@@ -25,8 +25,7 @@ ALL_SHAPES = (PLANE, SPHERE, CAPSULE, BOX, WEDGE, HULL)
 
 Mapping = Literal["auto", "worlds", "colours", "many_bodies"]
 COLOURS_FROM = 16384
-"""Worlds of a GPU from which they are solved by colour, where it was not measured and the world states no other number.
-"""
+"""Worlds of a GPU from which they are solved by colour, where it was not measured."""
 
 
 class NoState(wl.Components):
@@ -75,7 +74,6 @@ def systems(
     mapping: Mapping = "auto",
     substeps: int = 4,
     sweeps: int = 4,
-    colours_from: int = COLOURS_FROM,
 ) -> PhysicsSystems:
     """The systems of physics for a world class and the kind of its bodies.
 
@@ -84,14 +82,12 @@ def systems(
         body: kind of its bodies.
         shapes: those that its bodies have; with fewer of them, worlds compile faster.
         mapping: ``"worlds"`` solves each world in one thread, or in a few of a GPU, for batches of worlds of up to a
-            few hundred bodies; ``"colours"`` solves all contacts of a batch that have no body in common at the same
-            time, for thousands of worlds on a GPU, with the same bits in exact mode; ``"auto"`` leaves the choice
-            between these two to the simulation, see :class:`worldloom.Alternatives`; ``"many_bodies"`` solves every
-            contact in a thread of its own, for a world of thousands of bodies.
+            few hundred bodies; ``"colours"`` takes tiles of 32 worlds through passes over contacts that have no body in
+            common, each in a thread, for thousands of worlds on a GPU, with the same bits in exact mode; ``"auto"``
+            leaves the choice between these two to the simulation, see :class:`worldloom.Alternatives`;
+            ``"many_bodies"`` solves every contact in a thread of its own, for a world of thousands of bodies.
         substeps: of a step, with ``mapping="many_bodies"``; that of the world's configuration must be the same.
         sweeps: over all contacts in each half of a substep, with ``mapping="many_bodies"``.
-        colours_from: number of worlds of a GPU from which ``mapping="auto"`` is ``"colours"`` where it was not
-            measured; a world with few contacts needs more worlds to fill a GPU with those of one colour.
     """
     if mapping not in get_args(Mapping):
         raise misuse(f"mapping cannot be {mapping!r}", f"give one of {', '.join(map(repr, get_args(Mapping)))}")
@@ -123,7 +119,7 @@ def systems(
         solver = [
             *energy_measures(world, body),
             *joint_systems(world, body, Joint),
-            *_solvers(world, body, Contact, Joint, mapping, colours_from),
+            *_solvers(world, body, Contact, Joint, mapping),
             *energy_limits(world, body, Contact, Joint),
         ]
     detection = [settings_system(world), *detection]
@@ -138,7 +134,7 @@ def systems(
     )
 
 
-def _solvers(world: type, body: type, Contact: type, Joint: type, mapping: Mapping, colours_from: int) -> list[Any]:
+def _solvers(world: type, body: type, Contact: type, Joint: type, mapping: Mapping) -> list[Any]:
     """The systems that put contacts in order and solve them, or both options of them."""
     options = {
         "worlds": lambda: [
@@ -155,6 +151,6 @@ def _solvers(world: type, body: type, Contact: type, Joint: type, mapping: Mappi
         return options[mapping]()
 
     def mapping_for(cuda: bool, num_worlds: int) -> str:
-        return "colours" if cuda and num_worlds >= colours_from else "worlds"
+        return "colours" if cuda and num_worlds >= COLOURS_FROM else "worlds"
 
     return [wl.Alternatives("solver", {name: make() for name, make in options.items()}, mapping_for)]

@@ -6,6 +6,7 @@ They may change in any minor release of Warp. They are checked with Warp 1.19, s
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,7 @@ __all__ = [
     "is_reference",
     "meta_file_name",
     "output_file_name",
+    "request_shared_memory",
     "strip_reference",
 ]
 
@@ -112,3 +114,11 @@ def bind_launch(launch: Any) -> Callable[[wp.Stream | None], None]:
             repeat(stream)  # it retains the module for a capture; after an error it fails with a message
 
     return bound
+
+
+# -- kernels -----------------------------------------------------------------------------------------------------------
+
+
+def request_shared_memory(kernel: Any, size: int) -> None:
+    """Launch ``kernel`` with ``size`` bytes of dynamic shared memory per block, which its native functions use."""
+    kernel.adj.get_total_required_shared = functools.partial(int, size)

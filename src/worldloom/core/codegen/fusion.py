@@ -50,8 +50,8 @@ class KernelGroup:
 
 
 @dataclass(frozen=True)
-class TileRun:
-    """Kernels of systems that are the stages of one kernel, in order; see :mod:`worldloom.core.codegen.tiles.runs`."""
+class TiledStages:
+    """The stages of a tiled kernel, in order, see :mod:`worldloom.core.codegen.tiles.tile_fusion`."""
 
     groups: list[KernelGroup]
 
@@ -90,7 +90,7 @@ class KernelFunctions:
 
 _FIRST = "it comes first"
 
-FusedEntry = KernelGroup | TileRun | HostNode | LaunchNode | CompactionNode | GridNode
+FusedEntry = KernelGroup | TiledStages | HostNode | LaunchNode | CompactionNode | GridNode
 """An entry of a schedule after fusion: a kernel of systems, or an entry that runs between them."""
 
 
@@ -177,7 +177,7 @@ def _find_group(
             if candidate.touches(reads, writes):
                 return f"it must not run before the {candidate.label}"
             continue
-        assert isinstance(candidate, KernelGroup), "runs are found after fusion"
+        assert isinstance(candidate, KernelGroup), "tiles are fused later"
         same_rows = candidate.rows == rows and (
             candidate.nodes[0].table == node.table
             or (one_per_world and candidate.population is None and candidate.pair is None)
@@ -238,7 +238,7 @@ def _conflict(group: KernelGroup, node: SystemNode, function: KernelFunction) ->
         if where is not None:
             return f"the entities whose '{where[0]}' is {where[1]} have a kernel of their own"
     if node.system.together != group.nodes[0].system.together:
-        return "one of both runs together with other systems"
+        return "only one of the two has together=True"
     if target.threads > 1:
         return f"{target.threads} threads share each of its entities"
     if group.threads > 1:

@@ -43,10 +43,12 @@ class KernelSpec:
         row_list: The number of the list whose rows it works through; None for all rows of the worlds.
         long: Whether it works through a list with a long system, which changes other entities.
         world_list: Whether it works through a list of worlds instead of all worlds.
-        stages: The stages of a kernel that joins several, which its threads run in order with barriers in between.
-        tile: Worlds that a block takes through a run of systems; 0 for other kernels.
+        stages: The distinct stages of a kernel that joins several, which its threads run with barriers in between: in
+            order, or in a longer sequence where the kernel is tiled.
+        tile: Worlds that a block of a tiled kernel takes through its stages; 0 for other kernels.
+        sequence: Number of stages in the sequence of a tiled kernel.
         shared_bytes: Dynamic shared memory of a block.
-        held: The columns of which it keeps rows there.
+        shared_columns: The columns of which it keeps rows there.
     """
 
     name: str
@@ -74,7 +76,8 @@ class KernelSpec:
     world_list: bool = False
     tile: int = 0
     shared_bytes: int = 0
-    held: tuple[ColumnKey, ...] = ()
+    sequence: int = 0
+    shared_columns: tuple[ColumnKey, ...] = ()
 
     @property
     def parts(self) -> tuple[KernelSpec, ...]:
@@ -96,18 +99,22 @@ class KernelSpec:
         return self.threads if self.is_block else self.block or block_dim(device)
 
     def active_threads(self, num_worlds: int, block: int | None = None) -> int:
-        """The number of threads with work, in blocks of ``block`` on CUDA; that of worlds of a kernel by tiles."""
-        if self.total is not None or self.tile:
-            return num_worlds if self.total is None else self.total
+        """The number of threads with work, in blocks of ``block`` on CUDA."""
+        if self.total is not None:
+            return self.total
+        if self.tile and self.block is not None:
+            return -(-num_worlds // self.tile) * self.block
         if self.row_list is not None:
             return min(num_worlds * self.rows, LONG_LIST_THREADS if self.long else LIST_THREADS)
         if self.world_list:
             return min(num_worlds * self.rows, max(WORLD_LIST_THREADS // self.threads, 1) * self.threads)
         return num_worlds * (block if self.whole_block and block is not None else self.rows)
 
+    def rows_argument(self, num_worlds: int, block: int | None = None) -> int:
+        """The value of the parameter ``rows``: the number of worlds of a tiled kernel, else of threads with work."""
+        return num_worlds if self.tile else self.active_threads(num_worlds, block)
+
     def launch_size(self, num_worlds: int, block: int | None = None) -> int:
         """The number of threads that CUDA starts."""
-        if self.tile and self.block is not None:
-            return -(-num_worlds // self.tile) * self.block
         threads = self.active_threads(num_worlds, block)
         return -(-threads // WARP_SIZE) * WARP_SIZE if self.whole_warps else threads

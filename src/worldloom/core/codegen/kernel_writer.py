@@ -25,7 +25,7 @@ from worldloom.core.codegen.column_access import Arguments, ColumnAccess
 from worldloom.core.codegen.compaction import WORLDS_PER_WARP, CompactionWriter, reason_of_compaction
 from worldloom.core.codegen.compaction_choice import several_kernels
 from worldloom.core.codegen.compaction_kernel import CompactionKernel
-from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TileRun, note_changes
+from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, note_changes
 from worldloom.core.codegen.grid_writer import GridKernelWriter
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_text import KernelText
@@ -46,8 +46,8 @@ from worldloom.core.codegen.stages import (
     stage_lines,
     stage_width,
 )
-from worldloom.core.codegen.tiles.run_writer import RunWriter
-from worldloom.core.codegen.tiles.runs import find_runs
+from worldloom.core.codegen.tiles.tile_fusion import fuse_tiles
+from worldloom.core.codegen.tiles.tiled_writer import TiledKernelWriter
 from worldloom.core.codegen.world_lists import NO_LISTS, with_world_lists
 from worldloom.core.frontend.targets.accessors import array_code
 from worldloom.core.frontend.targets.kernel_names import (
@@ -82,7 +82,7 @@ class KernelWriter:
         self.register_only = register_only
         self.columns = ColumnAccess(schedule, cuda)
         self.row_loops = RowLoops(self.columns)
-        self.runs = RunWriter(self)
+        self.tiles = TiledKernelWriter(self)
         self.texts: list[str] = []
         self.names_by_text: dict[str, str] = {}
 
@@ -106,7 +106,7 @@ class KernelWriter:
         """
         specs: list[KernelSpec | HostNode | LaunchNode] = []
         number = 0
-        found = find_runs(parts, self.runs.takes, join) if self.cuda else parts
+        found = fuse_tiles(parts, self.tiles.is_tiled, join) if self.cuda else parts
         joined = fuse_stages(found, self._threads, uneven) if join and self.cuda else [[part] for part in found]
         if join and self.cuda:
             joined = with_world_lists(joined, self._threads, self.list_width, self.schedule.lists)
@@ -118,7 +118,7 @@ class KernelWriter:
                 specs.append(self.stage_kernel(phase, number, groups))
             else:
                 specs += self.part(phase, number, stages[0])
-            number += sum(len(part.groups) if isinstance(part, TileRun) else 1 for part in stages)
+            number += sum(len(part.groups) if isinstance(part, TiledStages) else 1 for part in stages)
         return specs
 
     def part(self, phase: str, number: int, part: FusedEntry) -> list[KernelSpec | HostNode | LaunchNode]:
@@ -128,8 +128,8 @@ class KernelWriter:
             return [self.grid(phase, number, part)]
         if isinstance(part, KernelGroup):
             return [self.kernel(phase, number, part)]
-        if isinstance(part, TileRun):
-            return [self.runs.kernel(phase, number, part)]
+        if isinstance(part, TiledStages):
+            return [self.tiles.kernel(phase, number, part)]
         few_worlds = self.list_width == NO_LISTS
         kernels = several_kernels(part, self.schedule, self.sites, self.types, self.cuda, few_worlds)
         if kernels:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import hashlib
 import linecache
 import os
@@ -19,14 +18,14 @@ from worldloom.core.base import cpu_flags
 from worldloom.core.base.console import compile_notice
 from worldloom.core.base.errors import CompileError
 from worldloom.core.base.warp_branches import OPTION
-from worldloom.core.base.warp_private import get_module
+from worldloom.core.base.warp_private import get_module, request_shared_memory
 from worldloom.core.codegen.blocks import register_only
 from worldloom.core.codegen.fusion import KernelFunctions, KernelGroup, fuse_systems
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_writer import KernelWriter
 from worldloom.core.codegen.modules import partition
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
-from worldloom.core.codegen.tiles.tile_kernel import TileLimits
+from worldloom.core.codegen.tiles.tiled_kernel import TileLimits
 from worldloom.core.codegen.world_lists import NO_LISTS
 from worldloom.core.frontend.analysis.in_place import columns_read_in_place, helpers_that_index
 from worldloom.core.frontend.targets import accessors
@@ -39,6 +38,7 @@ from worldloom.core.kernels import (
     population_kernels,
     random,
     rotations,
+    row_list_kernels,
     warp_reductions,
     wrapping,
 )
@@ -69,7 +69,7 @@ _NAMESPACE: dict[str, Any] = {
     "votes_before": population_kernels.votes_before,
     "vote_count": population_kernels.vote_count,
     "sync_warp": population_kernels.sync_warp,
-    "used_lists": warp_reductions.used_lists,
+    "used_lists": row_list_kernels.used_lists,
     "sync_block": warp_reductions.sync_block,
     "thread_in_block": warp_reductions.thread_in_block,
     "threads_per_block": warp_reductions.threads_per_block,
@@ -128,8 +128,8 @@ class Program:
         exec(compile(self.text, file, "exec"), namespace)  # noqa: S102 - generated above from checked systems
         kernels = {name: namespace[name] for name in blocks}
         for spec in self._specs:
-            if cuda and spec.shared_bytes:  # Warp asks this of a kernel when it compiles it
-                kernels[spec.name].adj.get_total_required_shared = functools.partial(int, spec.shared_bytes)
+            if cuda and spec.shared_bytes:
+                request_shared_memory(kernels[spec.name], spec.shared_bytes)
         return kernels
 
     @property
@@ -180,7 +180,7 @@ def generate(
     exact: bool = False,
     uneven: int = MAX_THREADS_PER_WORLD,
     list_width: int = NO_LISTS,
-    tiles: TileLimits | None = None,
+    tiles: TileLimits = TileLimits(),  # noqa: B008 - it is frozen
 ) -> Program:
     """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU.
 
@@ -188,7 +188,7 @@ def generate(
     in the order of the CPU, where these add real numbers into the same rows. ``uneven``, ``list_width`` and ``tiles``
     are the results of :func:`worldloom.core.codegen.stages.uneven_width`,
     :func:`worldloom.core.codegen.world_lists.list_width` and
-    :func:`worldloom.core.codegen.tiles.tile_kernel.tile_limits` for the number of worlds; without them, kernels are
+    :func:`worldloom.core.codegen.tiles.tiled_kernel.tile_limits` for the number of worlds; without them, kernels are
     joined as for a few worlds, and have threads for all worlds.
     """
     sites, types = FaultSites(), dict[str, Any]()
@@ -205,7 +205,7 @@ def generate(
         function.in_place = in_place & set(function.target.inputs)
     writer = KernelWriter(schedule, types, cuda, sites, register_only([*step_parts, *reset_parts], schedule))
     writer.columns.in_place, writer.list_width = in_place, list_width
-    writer.runs.limits, writer.runs.all_parts = tiles or TileLimits(), [*step_parts, *reset_parts]
+    writer.tiles.limits, writer.tiles.all_parts = tiles, [*step_parts, *reset_parts]
     for part in step_parts:
         if isinstance(part, KernelGroup):
             writer.note_reads(part)
@@ -216,7 +216,7 @@ def generate(
     fields = [field for table in tables for field in table.values()]
     views = dict.fromkeys(accessors.view_definition(schedule.field_of(c), types) for c in sorted(in_place))
     text = "\n".join(
-        [accessors.definitions(fields, types, cuda), *views, *writer.runs.held_texts, *texts, *writer.texts]
+        [accessors.definitions(fields, types, cuda), *views, *writer.tiles.shared_texts, *texts, *writer.texts]
     )
     return Program(text, types, step, reset, sites, exact)
 

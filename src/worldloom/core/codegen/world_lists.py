@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
-from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TileRun, written_columns
+from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, written_columns
 from worldloom.core.codegen.kernel_spec import LIST_THREADS
 from worldloom.core.codegen.row_loops import shares_warps
 from worldloom.core.codegen.stages import common_mask, stage_width
@@ -138,7 +138,7 @@ def _list_of(parts: Sequence[FusedEntry], lists: Mapping[ColumnKey, RowList]) ->
 
 def _changes(part: FusedEntry, key: ColumnKey) -> bool:
     """Whether the list of a mask may be out of date after a part of a schedule."""
-    groups = part.groups if isinstance(part, TileRun) else [part] if isinstance(part, KernelGroup) else []
+    groups = part.groups if isinstance(part, TiledStages) else [part] if isinstance(part, KernelGroup) else []
     if groups:
         return any(key in written_columns(function) for group in groups for function in group.functions)
     return isinstance(part, HostNode) or (isinstance(part, LaunchNode) and key in part.writes)

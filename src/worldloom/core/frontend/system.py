@@ -97,6 +97,12 @@ class System(SystemFunction):
             )
         if self.auto_threads:
             self.threads = auto_threads(flow.shared_loops)
+        if together and separate:
+            raise source.error(
+                "a system cannot have a kernel of its own and run together with others",
+                "leave 'separate' or 'together' out",
+                source.tree,
+            )
         if together and (self.threads > 1 or self.pair is not None):
             what = (
                 "a system over pairs" if self.pair is not None else f"a system with {self.threads} threads per entity"
@@ -346,14 +352,7 @@ def system(
     a GPU, so that more threads run at the same time. Adjacent systems with ``together=True`` are one kernel on a GPU,
     in which a block of threads takes a few worlds through all of them: for sequences of short systems.
     """
-    options: dict[str, Any] = {
-        "separate": separate,
-        "where": where,
-        "registers": registers,
-        "disjoint": disjoint,
-        "together": together,
-    }
-    if threads is None and not any(value not in (None, False) for value in options.values()):
+    if threads is None and where is None and registers is None and not (separate or disjoint or together):
         return _make_system(_require_function(rule, "system"))
     threads = 1 if threads is None else threads
     if registers is not None and (isinstance(registers, bool) or not 32 <= registers <= 255):
@@ -361,12 +360,28 @@ def system(
     if isinstance(threads, bool) or threads not in (*THREADS, "auto"):
         known = ", ".join(map(str, THREADS))
         raise misuse(f"an entity cannot have threads={threads!r}", f"give one of {known}, or 'auto'")
-    return functools.partial(_make_system, threads=threads, **options)
+    return functools.partial(
+        _make_system,
+        threads=threads,
+        separate=separate,
+        where=where,
+        registers=registers,
+        disjoint=disjoint,
+        together=together,
+    )
 
 
-def _make_system(rule: Callable[..., None], **options: Any) -> System:
+def _make_system(
+    rule: Callable[..., None],
+    threads: int | Literal["auto"] = 1,
+    separate: bool = False,
+    where: WhereArgument | None = None,
+    registers: int | None = None,
+    disjoint: bool = False,
+    together: bool = False,
+) -> System:
     try:
-        return System(read(rule), **options)
+        return System(read(rule), False, threads, separate, where, registers, disjoint, together)
     except DefinitionError as error:  # frames of the engine do not help the user
         raise error.with_traceback(None) from None
 

@@ -54,6 +54,17 @@ _LIST = """
 """
 
 
+_USED_LISTS = """
+    const int lane = threadIdx.x & 31;
+    return (int)__ballot_sync(0xffffffffu, lane < count && sizes.data[first + lane] > 0);
+"""
+
+
+@wp.func_native(_USED_LISTS)
+def used_lists(sizes: Ints, first: wp.int32, count: wp.int32) -> wp.int32:
+    """Which of up to 32 lists from ``first`` on have rows, as bits; all threads of a warp take part."""
+
+
 @wp.func_native(_LIST)
 def _list_worlds(
     start: wp.int32,

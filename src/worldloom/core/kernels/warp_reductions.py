@@ -6,7 +6,6 @@ from typing import Any
 
 import warp as wp
 
-from worldloom.core.kernels.array_types import Ints
 from worldloom.core.kernels.wrapping import UNSIGNED
 
 
@@ -23,17 +22,6 @@ def later_of_pair(number: wp.int32):
 
 @wp.func_native(snippet="__syncthreads();")
 def sync_block(): ...
-
-
-_USED_LISTS = """
-    const int lane = threadIdx.x & 31;
-    return (int)__ballot_sync(0xffffffffu, lane < count && sizes.data[first + lane] > 0);
-"""
-
-
-@wp.func_native(snippet=_USED_LISTS)
-def used_lists(sizes: Ints, first: wp.int32, count: wp.int32) -> wp.int32:
-    """Which of up to 32 lists from ``first`` on have rows, as bits; all threads of a warp take part."""
 
 
 @wp.func_native(snippet="return threadIdx.x;")

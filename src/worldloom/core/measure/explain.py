@@ -35,13 +35,14 @@ class ExplainedKernel:
         bytes_read, bytes_written: Bytes per world and launch, without the accesses of only some worlds.
         reason: Why one of its systems was not fused into an earlier kernel.
         threads: Total number of threads, where it does not depend on the number of worlds.
-        stages: The same systems in the stages that the threads of a world run in order, with a barrier between two
-            stages.
+        stages: The same systems in the stages that the threads of a world run, with a barrier between two stages: in
+            order, or in a longer ``sequence``.
         waits: The reason for the barrier before each stage but the first.
         whose: The system that ``reason`` is about.
         coalesced: The columns whose rows the threads collect in shared memory, so that each warp stores whole rows.
-        tile, tile_threads: Worlds that a block takes through systems that run together, and its threads; 0 otherwise.
-        held: The columns of which such a block keeps rows in shared memory.
+        tile, tile_threads: Worlds that a thread block takes through systems that run together, and its threads; else 0.
+        sequence: Number of stages in the sequence that such a block runs, in which ``stages`` are repeated.
+        shared_columns: The columns of which it keeps rows in shared memory.
     """
 
     phase: str
@@ -61,7 +62,8 @@ class ExplainedKernel:
     coalesced: tuple[str, ...] = ()
     tile: int = 0
     tile_threads: int = 0
-    held: tuple[str, ...] = ()
+    sequence: int = 0
+    shared_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class Explanation(Report):
         from rich.text import Text
 
         if kernel.tile:
-            threads = f"{kernel.tile_threads} threads for {kernel.tile} worlds"
+            threads = f"{kernel.tile_threads} threads for {kernel.tile} worlds, a sequence of {kernel.sequence} stages"
         elif kernel.threads is not None:
             threads = f"{kernel.threads:,} threads in all"
         elif kernel.threads_per_world == 1:
@@ -147,7 +149,7 @@ class Explanation(Report):
             ("stores", kernel.stores),
             ("sometimes", kernel.sometimes),
             ("coalesced", kernel.coalesced),
-            ("in shared memory", kernel.held),
+            ("in shared memory", kernel.shared_columns),
         ):
             if names:
                 grid.add_row(title, Text(", ".join(names)))
@@ -232,7 +234,8 @@ def _explained(schedule: Schedule, phase: str, spec: KernelSpec) -> ExplainedKer
         coalesced=tuple(map(_name, spec.coalesced)),
         tile=spec.tile,
         tile_threads=(spec.block or 0) if spec.tile else 0,
-        held=tuple(map(_name, spec.held)),
+        sequence=spec.sequence,
+        shared_columns=tuple(map(_name, spec.shared_columns)),
     )
 
 

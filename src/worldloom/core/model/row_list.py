@@ -60,7 +60,7 @@ class RowList:
 
     def tile(self, num_worlds: int) -> int:
         """Worlds of a tile."""
-        return TILE_WORLDS if self.tiled else num_worlds
+        return min(TILE_WORLDS, num_worlds) if self.tiled else num_worlds
 
     def size(self, name: str, num_worlds: int) -> int:
         """Number of elements of one of its columns."""

@@ -166,7 +166,7 @@ class Executor:
         first, end = self.slices[shard]
         start = first if spec.row_list is None else spec.row_list
         width = block if self.device.is_cuda else None
-        rows = spec.active_threads(end - first, width)
+        rows = spec.rows_argument(end - first, width)
         inputs: list[Any] = [start, rows, self.offset, *[self.tables[t][f].array for t, f in spec.columns]]
         if spec.takes_errors:
             inputs.append(self.errors[shard])

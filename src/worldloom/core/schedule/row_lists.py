@@ -112,7 +112,7 @@ def with_lists(
 
 def _list_of(entry: Entry, lists: Mapping[ColumnKey, RowList]) -> RowList | None:
     """The list that has the rows of a system; None where there is none."""
-    if not isinstance(entry, SystemNode) or entry.system.where is None:
+    if not isinstance(entry, SystemNode) or entry.system.where is None or entry.system.threads > 1:
         return None
     rows = lists.get((entry.table, entry.system.where.component))
     return rows if rows is not None and entry.value in rows.values else None

@@ -8,7 +8,7 @@ from worldloom.physics.solving.sleeping import wake_function
 
 
 def arrange_system(World: type, Body: type, Contact: type, Joint: type, by_colour: bool) -> Any:
-    """The system for the classes of a world; ``by_colour``: whether kernels over contacts of one colour follow."""
+    """The system for the classes of a world; ``by_colour``: whether systems over contacts of one colour follow."""
     wake_neighbours = wake_function(World, Body, Contact, Joint)
     colour_contacts = colour_function(World, Body, Contact, Joint, by_colour)
 

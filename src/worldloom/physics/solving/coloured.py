@@ -3,7 +3,8 @@
 A pass goes through the contacts of the first colour, then those of the second, and so on. Each contact has a thread,
 and contacts of a colour have no dynamic body in common, so the order of operations on a body, and with it every bit, is
 that of the solver over worlds (:mod:`worldloom.physics.substeps`). The systems run together: a block of threads takes
-a few worlds through all of them, with the contacts of their colour from a list, and what they pack in shared memory.
+a few worlds through all of them, with the contacts of their colour from a list. Batches of up to 16,896 worlds keep the
+packed state of contacts and bodies in shared memory, as far as it fits.
 
 The number of passes is fixed. Worlds with other settings, with more than COLOURS colours, and worlds without gravity,
 which check the work of their contacts, are left to the solver over worlds.
@@ -23,10 +24,10 @@ from worldloom.physics.solving.packed_contacts import (
     A_ROW,
     B_ROW,
     apart_parts,
+    impulse_parts,
     packed_count,
     packed_functions,
-    pushes_of,
-    pushes_parts,
+    packed_impulses_of,
 )
 from worldloom.physics.solving.solver import (
     bounce_aims,
@@ -63,8 +64,8 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         a_inverse, b_inverse = inertias(world, a, b, fixed)
         between, arms, gaps, response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
         impulses, tangents, impulse = contact.impulses, contact.tangents, contact.impulse
-        contact.pushes = pushes_of(impulses, tangents, contact.peaks)
-        warm_contact(world, contact, a, b, fixed, a_inverse, b_inverse, between, arms, impulses, tangents)
+        contact.packed_impulses = packed_impulses_of(impulses, tangents, contact.peaks)
+        warm_contact(world, a, b, fixed, a_inverse, b_inverse, between, arms, impulses, tangents)
         rate_contact(world, contact, fixed, a_inverse, b_inverse, between, arms)
         keep_contact(world, contact, between, arms, gaps, response, impulse)
 
@@ -75,10 +76,8 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
         a_inverse, b_inverse = inertias(world, a, b, fixed)
         _gaps, between, _impulse = apart_parts(contact.apart)
-        impulses, tangents, _peaks = pushes_parts(contact.pushes)
-        warm_contact(
-            world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms, impulses, tangents
-        )
+        impulses, tangents, _peaks = impulse_parts(contact.packed_impulses)
+        warm_contact(world, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms, impulses, tangents)
 
     @wl.function
     def relax(world: World, contact: Contact):
@@ -92,12 +91,12 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             gaps, packed_count(fixed), False, 1.0 / h, rate, world.max_push, mass, relief
         )
         _old_gaps, _old_between, impulse = apart_parts(contact.apart)
-        impulses, tangents, peaks = pushes_parts(contact.pushes)
+        impulses, tangents, peaks = impulse_parts(contact.packed_impulses)
         impulses, tangents = solve_contact(
-            world, contact, a, b, fixed, a_inverse, b_inverse, between, arms, response, targets, stiffness, reliefs,
+            world, a, b, fixed, a_inverse, b_inverse, between, arms, response, targets, stiffness, reliefs,
             impulses, tangents,
         )  # fmt: skip
-        contact.pushes = pushes_of(impulses, tangents, wl.max(peaks, impulses))
+        contact.packed_impulses = packed_impulses_of(impulses, tangents, wl.max(peaks, impulses))
         keep_contact(world, contact, between, arms, gaps, response, impulse + sum_of(impulses))
 
     @wl.function
@@ -111,18 +110,18 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         targets, stiffness, reliefs = contact_aims(
             gaps, packed_count(fixed), True, 1.0 / h, rate, world.max_push, mass, relief
         )
-        impulses, tangents, peaks = pushes_parts(contact.pushes)
+        impulses, tangents, peaks = impulse_parts(contact.packed_impulses)
         impulses, tangents = solve_contact(
-            world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms, contact.packed_response,
+            world, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms, contact.packed_response,
             targets, stiffness, reliefs, impulses, tangents,
         )  # fmt: skip
-        contact.pushes = pushes_of(impulses, tangents, peaks)
+        contact.packed_impulses = packed_impulses_of(impulses, tangents, peaks)
 
     @wl.function
     def bounce(world: World, contact: Contact):
         """The pass with restitution, after which the contact has the vector between its bodies."""
         _gaps, between, impulse = apart_parts(contact.apart)
-        impulses, tangents, peaks = pushes_parts(contact.pushes)
+        impulses, tangents, peaks = impulse_parts(contact.packed_impulses)
         if contact.restitution != 0.0:
             fixed = contact.fixed
             a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
@@ -130,7 +129,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             targets, stiffness, reliefs = bounce_aims(peaks, contact.approach, contact.restitution, world.bounce_speed)
             before = sum_of(impulses)
             impulses, tangents = solve_contact(
-                world, contact, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms,
+                world, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms,
                 contact.packed_response, targets, stiffness, reliefs, impulses, tangents,
             )  # fmt: skip
             impulse += sum_of(impulses) - before

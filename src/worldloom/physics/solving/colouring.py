@@ -56,7 +56,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
         shared = 0
         total = 0
         first = -1
-        crowded = False
+        too_many = False
         for contact in world.all(Contact):
             contact.colour = -1
             contact.batch = -1
@@ -71,7 +71,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                     used = used | b.colours
                 colour = lowest_free(used)
                 contact.colour = colour
-                crowded = crowded or colour >= COLOURS
+                too_many = too_many or colour >= COLOURS
                 contact.batch = colour if world.by_colour else -1
                 if colour < MAX_SHARED_COLOURS:
                     shared = max(shared, colour + 1)
@@ -82,7 +82,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                 if by_colour and a.inverse_mass > 0.0 and b.inverse_mass > 0.0:
                     a.colours, b.colours = a.colours | COUPLED, b.colours | COUPLED
         world.joint_passes = 0
-        if world.by_colour and crowded:
+        if world.by_colour and too_many:
             world.by_colour = False
             for body in world.all(Body):
                 body.batch = 0

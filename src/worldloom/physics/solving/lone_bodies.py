@@ -40,7 +40,7 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
                 rotation = turned(rotation, other.spin, h)
         return position, rotation
 
-    @wl.system(where=("batch", LONE), disjoint=True, together=True)
+    @wl.system(where=("batch", LONE), disjoint=True)
     def solve_lone(listed: Contact, world: World):
         contact = world.at(Contact, listed.id)
         a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)

@@ -1,7 +1,7 @@
-"""Bodies as a few vectors, for kernels over contacts of one colour and over bodies.
+"""Bodies as a few vectors, for systems over contacts of one colour and over bodies.
 
-A GPU moves a vector of 16 bytes by one instruction, and ``vec3`` by three: their rows are not aligned. In kernels whose
-bodies lie scattered, the number of these instructions is what takes time. While such kernels solve a step, the state of
+A GPU moves a vector of 16 bytes by one instruction, and ``vec3`` by three: their rows are not aligned. In systems whose
+bodies lie scattered, the number of these instructions is what takes time. While such systems solve a step, the state of
 a body with a mass is in ``pose``, ``twist`` and ``turning``, and its inertia and inverse inertia in the body's frame in
 ``moments``; other bodies are in their components.
 """

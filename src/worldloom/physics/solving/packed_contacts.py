@@ -1,10 +1,10 @@
 """Functions that take one contact through the stages of a substep, for systems over contacts of one colour.
 
 They compute what :mod:`worldloom.physics.solving.contact_systems` computes, in the same order, and move less memory.
-The contacts of a kernel lie scattered, and a GPU moves memory in sectors of 32 bytes, by instructions of up to 16: each
+The contacts of a colour lie scattered, and a GPU moves memory in sectors of 32 bytes, by instructions of up to 16: each
 small component costs a sector and an instruction per contact and pass, and a vector of 64 bytes two and four. What does
 not change in a step is therefore packed into one vector, ``fixed``, what changes with the bodies into ``packed_arms``,
-``apart`` and ``packed_response``, what changes in a pass into ``pushes``, and
+``apart`` and ``packed_response``, what changes in a pass into ``packed_impulses``, and
 :mod:`worldloom.physics.solving.packed_bodies` has the state of bodies. Nothing else uses these vectors, so that they
 can stay in shared memory. Every component is loaded once, and before the first one is stored: a compiler that cannot
 know whether two columns overlap keeps loads after the stores before them, and a thread would wait for memory twice.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import Apart, Fixed, Response, Tangents
+from worldloom.physics.bodies import Apart, Fixed, Impulses, Response, Tangents
 from worldloom.physics.geometry.clipping import Points
 from worldloom.physics.solving.body_access import BodyAccess
 from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
@@ -63,21 +63,21 @@ def apart_of(gaps: wl.vec4, between: wl.vec3, impulse: float) -> Apart:
 
 
 @wl.function
-def pushes_of(impulses: wl.vec4, tangents: Tangents, peaks: wl.vec4) -> Fixed:
+def packed_impulses_of(impulses: wl.vec4, tangents: Tangents, peaks: wl.vec4) -> Impulses:
     """Normal and tangential impulses and the largest normal ones as one vector."""
-    return Fixed(
+    return Impulses(
         impulses[0], impulses[1], impulses[2], impulses[3], tangents[0], tangents[1], tangents[2], tangents[3],
         tangents[4], tangents[5], tangents[6], tangents[7], peaks[0], peaks[1], peaks[2], peaks[3],
     )  # fmt: skip
 
 
 @wl.function
-def pushes_parts(pushes: Fixed):
+def impulse_parts(packed: Impulses):
     """(impulses, tangents, peaks)."""
     return (
-        wl.vec4(pushes[0], pushes[1], pushes[2], pushes[3]),
-        Tangents(pushes[4], pushes[5], pushes[6], pushes[7], pushes[8], pushes[9], pushes[10], pushes[11]),
-        wl.vec4(pushes[12], pushes[13], pushes[14], pushes[15]),
+        wl.vec4(packed[0], packed[1], packed[2], packed[3]),
+        Tangents(packed[4], packed[5], packed[6], packed[7], packed[8], packed[9], packed[10], packed[11]),
+        wl.vec4(packed[12], packed[13], packed[14], packed[15]),
     )
 
 
@@ -106,8 +106,8 @@ class PackedFunctions:
         keep: Stores it.
         rate: Stores ``fixed`` with the step lengths of friction, once per step.
         warm: Applies the impulses of the previous substep.
-        solve: Solves the contact once, with targets, stiffness and relief of its points, each of shape (4,): its normal
-            impulses.
+        solve: Solves the contact once, with targets, stiffness and relief of its points, each of shape (4,): (normal
+            impulses, tangential impulses).
     """
 
     pack: Any
@@ -203,7 +203,6 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
     @wl.function
     def warm_contact(
         world: World,
-        contact: Contact,
         a: Body,
         b: Body,
         fixed: Fixed,
@@ -227,7 +226,6 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
     @wl.function
     def solve_contact(
         world: World,
-        contact: Contact,
         a: Body,
         b: Body,
         fixed: Fixed,

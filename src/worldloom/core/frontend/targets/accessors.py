@@ -103,16 +103,16 @@ def call_start(column: str, field: Field, constant: bool = False) -> str:
     return f"{_name('read' if constant else 'get', field)}({column}, "
 
 
-def held_name(verb: str, column: ColumnKey) -> str:
-    """The function that gets or puts a row of a column that the kernel of a run keeps in shared memory."""
-    return f"held_{verb}_{column_argument(column)}"
+def shared_name(verb: str, column: ColumnKey) -> str:
+    """The function that loads (``get``) or stores (``put``) a row of a column in shared memory."""
+    return f"shared_{verb}_{column_argument(column)}"
 
 
-def with_held_column(body: str, column: ColumnKey, field: Field) -> str:
-    """The text of a function in which a column is accessed by :func:`held_name`."""
+def with_shared_column(body: str, column: ColumnKey, field: Field) -> str:
+    """The text of a function that loads and stores a column by :func:`shared_name`."""
     name = column_argument(column)
     for verb in ("get", "put"):
-        body = body.replace(f"{_name(verb, field)}({name}, ", f"{held_name(verb, column)}({name}, ")
+        body = body.replace(f"{_name(verb, field)}({name}, ", f"{shared_name(verb, column)}({name}, ")
     return body
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.frontend.analysis.overwritten import overwritten_arrays
-from worldloom.core.frontend.targets.accessors import array_code, call_start, numbers_code, with_held_column
+from worldloom.core.frontend.targets.accessors import array_code, call_start, numbers_code, with_shared_column
 from worldloom.core.frontend.targets.kernel_names import (
     SCALAR_PARAMETERS,
     column_argument,
@@ -29,7 +29,7 @@ class KernelFunction:
     """The Warp function of one system and kind: its parameters, its body and how kernels call it.
 
     ``in_place`` are configuration vectors that it gets as arrays of their numbers. ``changing`` are the columns that a
-    kernel with this function writes; None on the CPU. ``held`` are those that its kernel keeps in shared memory.
+    kernel with this function writes; None on the CPU. ``shared`` are those that its kernel keeps in shared memory.
     """
 
     name: str
@@ -40,7 +40,7 @@ class KernelFunction:
     body: str
     in_place: frozenset[ColumnKey] = frozenset()
     changing: set[ColumnKey] | None = None
-    held: frozenset[ColumnKey] = frozenset()
+    shared: frozenset[ColumnKey] = frozenset()
 
     @property
     def scalars(self) -> list[str]:
@@ -80,10 +80,10 @@ class KernelFunction:
         return f"@wp.func\ndef {self.name}({', '.join(head)}):\n{self._body_of_kernel()}\n"
 
     def _body_of_kernel(self) -> str:
-        """The body, with held columns, and columns that no kernel with this function changes loaded as constants."""
+        """The body, with columns in shared memory, and columns that its kernels do not change loaded as constants."""
         body = self.body
-        for column in sorted(self.held):
-            body = with_held_column(body, column, self.target.columns[column])
+        for column in sorted(self.shared):
+            body = with_shared_column(body, column, self.target.columns[column])
         if self.changing is not None:
             for column, field in self.target.columns.items():
                 if column not in self.changing:

@@ -1,0 +1,118 @@
+"""The writer of tiled kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from worldloom.core.codegen.coalescing import Coalescing
+from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, note_changes
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.kernel_text import KernelText
+from worldloom.core.codegen.tiles import shared_columns
+from worldloom.core.codegen.tiles.shared_columns import ListedRows, SharedTable
+from worldloom.core.codegen.tiles.tiled_kernel import (
+    TileLimits,
+    distinct_stages,
+    sequence_function,
+    tiled_lines,
+    tiled_spec,
+)
+from worldloom.core.model.columns import ColumnKey
+from worldloom.core.model.row_list import RowList
+
+if TYPE_CHECKING:
+    from worldloom.core.codegen.kernel_writer import KernelWriter
+
+
+class TiledKernelWriter:
+    """Writes tiled kernels with the functions of a :class:`KernelWriter`.
+
+    Attributes:
+        limits: Their resources.
+        all_parts: The parts of all phases.
+        shared_texts: The functions of columns in shared memory, which come before those of systems.
+    """
+
+    limits = TileLimits()
+    all_parts: Sequence[FusedEntry] = ()
+
+    def __init__(self, writer: KernelWriter) -> None:
+        self.writer = writer
+        self.shared_texts: list[str] = []
+
+    def is_tiled(self, group: KernelGroup) -> bool:
+        """Whether the kernel of a group can be tiled: its rows are listed by tile, or it runs together with others."""
+        in_order = self.writer.in_order(group)
+        rows = self.writer.row_loops.row_list(group, in_order)
+        if rows is not None or group.where is not None:
+            return rows is not None and rows.tiled
+        pooled = group.population is not None and group.population.pooled
+        return group.nodes[0].system.together and not pooled and not in_order
+
+    def kernel(self, phase: str, number: int, tiled: TiledStages) -> KernelSpec:
+        """The kernel of some stages."""
+        writer, name = self.writer, f"{phase}_{number}"
+        note_changes(tiled.groups, writer.schedule.aliases)
+        stages = [writer.kernel(phase, number + k, group, Coalescing()) for k, group in enumerate(tiled.groups)]
+        rows = {s.name: writer.row_loops.row_list(g, False) for s, g in zip(stages, tiled.groups, strict=True)}
+        lists = {stage: listed for stage, listed in rows.items() if listed is not None}
+        tables = self._shared_tables(tiled, stages, lists)
+        size = shared_columns.total_bytes(tables, self.limits.shared_bytes)
+        self.shared_texts += shared_columns.shared_texts(name, tables, size, writer.types)
+        writer.texts.append(sequence_function(name, stages))
+        spec = self._with_traffic(tiled_spec(name, stages, size), stages, tables)
+        lines = tiled_lines(name, stages, lists, shared_columns.slot_lines(name, tables))
+        arguments = writer.columns.fields(spec.columns)
+        text = KernelText(name, lines, arguments, [], errors=spec.takes_errors, registers=self._registers(tiled))
+        return replace(spec, name=writer.write(text))
+
+    def _registers(self, tiled: TiledStages) -> int | None:
+        """Registers per thread: the largest limit of its systems, or that of tiled kernels where one has none."""
+        own = [self.writer.registers(group) for group in tiled.groups]
+        limits = [limit for limit in own if limit is not None]
+        if len(limits) == len(own):
+            return max(limits)
+        return self.limits.registers if len(own) > 1 else None
+
+    def _with_traffic(
+        self, spec: KernelSpec, stages: Sequence[KernelSpec], tables: Sequence[SharedTable]
+    ) -> KernelSpec:
+        """Count each column once, without those in shared memory: how often it is moved depends on the lists."""
+        shared = tuple(column for table in tables for column in table.columns)
+        loads, stores = (
+            tuple(c for c in dict.fromkeys(columns) if c not in shared)
+            for columns in (
+                [c for stage in distinct_stages(stages) for c in stage.loads],
+                [c for stage in distinct_stages(stages) for c in stage.stores],
+            )
+        )
+        bytes_read, bytes_written = (sum(map(self.writer.columns.bytes_per_world, c)) for c in (loads, stores))
+        return replace(
+            spec, loads=loads, stores=stores, bytes_read=bytes_read, bytes_written=bytes_written, shared_columns=shared
+        )
+
+    def _shared_tables(
+        self, tiled: TiledStages, stages: Sequence[KernelSpec], lists: Mapping[str, RowList]
+    ) -> list[SharedTable]:
+        """The columns that the kernel keeps in shared memory; its functions access them there."""
+        if len(stages) == 1 or not self.limits.shared_bytes:
+            return []
+        listed: dict[str, ListedRows] = {}
+        for stage in stages:
+            rows = lists.get(stage.name)
+            if rows is not None and stage.row_list is not None:
+                first, numbers = listed.get(rows.table, (rows, 0))
+                if first is rows:  # rows of another list of the table stay in global memory
+                    listed[rows.table] = rows, numbers | 1 << stage.row_list
+        functions = [function for group in tiled.groups for function in group.functions]
+        fields = {column: field for function in functions for column, field in function.target.columns.items()}
+        chosen: list[ColumnKey] = shared_columns.choose_columns(tiled.groups, self.all_parts, fields)
+        tables = shared_columns.shared_tables({column: fields[column] for column in chosen}, listed)
+        if not tables or tables[-1].map_end > self.limits.shared_bytes // 2:
+            return []
+        shared = frozenset(column for table in tables for column in table.columns)
+        for function in functions:
+            function.shared = shared & set(function.target.columns)
+        return tables
