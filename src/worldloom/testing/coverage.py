@@ -16,7 +16,7 @@ _VECTORS = ("dot", "cross", "length", "length_sq", "normalize", "cw_mul", "quat_
 
 CONSTRUCTS = (
     "entity system", "world system", "pair system", "shared loop", "reset system", "observe system",
-    "system for one value", "system for several values", "disjoint system", "if", "elif",
+    "system for one value", "system for several values", "disjoint system", "system together with others", "if", "elif",
     "else", "while", "for range", "for world.all", "for world.near", "for world.nearest", "break", "continue",
     "return", "flag changed in a loop of its branch", "ternary", "chained comparison", "and", "or", "not", "in",
     "helper call", "helper with several results", "helper that changes a parameter", "function of the world",
@@ -81,8 +81,8 @@ def _of_system(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -
     yield ("world system", "entity system", "pair system")[len(entities)]
     for decorator in function.decorator_list:
         for keyword in decorator.keywords if isinstance(decorator, ast.Call) else []:
-            if keyword.arg == "disjoint":
-                yield "disjoint system"
+            if keyword.arg in ("disjoint", "together"):
+                yield {"disjoint": "disjoint system", "together": "system together with others"}[keyword.arg]
             if keyword.arg == "where" and isinstance(keyword.value, ast.Tuple):
                 several = isinstance(keyword.value.elts[1], (ast.Tuple, ast.Call))
                 yield "system for several values" if several else "system for one value"
