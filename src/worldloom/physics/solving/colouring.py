@@ -29,9 +29,10 @@ def lowest_free(used: int) -> int:
 def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colour: bool) -> Any:
     """The function that colours the contacts to be solved and lists them by colour; a system over the world calls it.
 
-    Afterwards ``world.first_solved`` is the first row to be solved. The k-th contact to be solved is the row ``order``
-    of the row k after it, those of colour c end before ``colour_end`` of the row c after it, and
-    ``world.contact_colours`` is the number of colours; bodies from ``world.moving_end`` on are static.
+    Afterwards ``world.contact_colours`` is the number of colours, and bodies from ``world.moving_end`` on are static.
+    In worlds that are not solved by colour, ``world.first_solved`` is the first row to be solved, the k-th contact to
+    be solved is the row ``order`` of the row k after it, and those of colour c end before ``colour_end`` of the row c
+    after it.
 
     With ``by_colour``, systems over contacts of one colour follow: ``world.by_colour`` says whether they solve a world.
     ``contact.batch`` is the colour of a contact, LONE of the only contact of a body that has no joint, and -1 of those
@@ -98,18 +99,19 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                         contact.batch = LONE
                         body.batch = 0
         world.first_solved = max(first, 0)
-        for colour in range(shared):
+        if not world.by_colour:  # by colour, contacts are listed by batch
+            for colour in range(shared):
+                for contact in world.all(Contact):
+                    if contact.colour == colour:
+                        world.at(Contact, world.first_solved + total).order = contact.id
+                        total += 1
+                world.at(Contact, world.first_solved + colour).colour_end = total
             for contact in world.all(Contact):
-                if contact.colour == colour:
+                if contact.colour == MAX_SHARED_COLOURS:
                     world.at(Contact, world.first_solved + total).order = contact.id
                     total += 1
-            world.at(Contact, world.first_solved + colour).colour_end = total
-        for contact in world.all(Contact):
-            if contact.colour == MAX_SHARED_COLOURS:
-                world.at(Contact, world.first_solved + total).order = contact.id
-                total += 1
-                world.at(Contact, world.first_solved + shared).colour_end = total
-                shared += 1
+                    world.at(Contact, world.first_solved + shared).colour_end = total
+                    shared += 1
         world.contact_colours = shared
 
     return colour_contacts
