@@ -12,7 +12,7 @@ import worldloom as wl
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
 
-from test_tiles import chain, dish
+from test_tiled_kernels import chain, dish
 
 STEPS = 10
 COLUMNS = {
