@@ -162,9 +162,7 @@ class PackedState(wl.Components):
     """What a contact has in addition where it may be solved by colour."""
 
     fixed: wl.Transient(Fixed)  # derived once per step, see physics.solving.packed_contacts
-    apart: wl.Transient(
-        Apart
-    )  # derived in each substep; separations (4), from the centre of A to that of B (3), impulse
+    apart: wl.Transient(Apart)  # derived in each substep; separations (4), from A's centre to B's (3), impulse
     packed_arms: wl.Transient(Points)  # derived in each substep
     packed_response: wl.Transient(Response)  # derived in each substep
     packed_impulses: wl.Transient(Impulses)  # derived in each pass; impulses (4), tangents (8), peaks (4)

@@ -81,8 +81,10 @@ def _of_system(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -
     yield ("world system", "entity system", "pair system")[len(entities)]
     for decorator in function.decorator_list:
         for keyword in decorator.keywords if isinstance(decorator, ast.Call) else []:
-            if keyword.arg in ("disjoint", "together"):
-                yield {"disjoint": "disjoint system", "together": "system together with others"}[keyword.arg]
+            if keyword.arg == "disjoint":
+                yield "disjoint system"
+            if keyword.arg == "together":
+                yield "system together with others"
             if keyword.arg == "where" and isinstance(keyword.value, ast.Tuple):
                 several = isinstance(keyword.value.elts[1], (ast.Tuple, ast.Call))
                 yield "system for several values" if several else "system for one value"

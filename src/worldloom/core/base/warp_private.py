@@ -6,7 +6,6 @@ They may change in any minor release of Warp. They are checked with Warp 1.19, s
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -121,4 +120,4 @@ def bind_launch(launch: Any) -> Callable[[wp.Stream | None], None]:
 
 def request_shared_memory(kernel: Any, size: int) -> None:
     """Launch ``kernel`` with ``size`` bytes of dynamic shared memory per block, which its native functions use."""
-    kernel.adj.get_total_required_shared = functools.partial(int, size)
+    kernel.adj.get_total_required_shared = lambda: size

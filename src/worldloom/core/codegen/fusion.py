@@ -55,6 +55,10 @@ class TiledStages:
 
     groups: list[KernelGroup]
 
+    @property
+    def functions(self) -> list[KernelFunction]:
+        return [function for group in self.groups for function in group.functions]
+
 
 class KernelFunctions:
     """The Warp functions of a schedule, each generated once."""
@@ -133,10 +137,7 @@ def _sink(parts: list[FusedEntry]) -> list[FusedEntry]:
 def _find_later_group(early: KernelGroup, later: list[FusedEntry]) -> KernelGroup | None:
     """The first of the ``later`` kernels that can run the systems of ``early``, after everything before it."""
     for part in later:
-        if isinstance(part, LaunchNode) and all(
-            part.conflict(read_columns(n, f), written_columns(f)) is None
-            for n, f in zip(early.nodes, early.functions, strict=True)
-        ):
+        if isinstance(part, LaunchNode) and are_independent(part, early):
             continue
         if not isinstance(part, KernelGroup):
             return None
@@ -152,6 +153,12 @@ def _find_later_group(early: KernelGroup, later: list[FusedEntry]) -> KernelGrou
         if any(_dependence(early, node, function) is not None for node, function in systems):
             return None
     return None
+
+
+def are_independent(launch: LaunchNode, group: KernelGroup) -> bool:
+    """Whether a launch and a kernel of systems can run in any order."""
+    systems = zip(group.nodes, group.functions, strict=True)
+    return all(launch.conflict(read_columns(n, f), written_columns(f)) is None for n, f in systems)
 
 
 def _find_group(

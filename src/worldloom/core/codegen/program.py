@@ -25,7 +25,7 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_writer import KernelWriter
 from worldloom.core.codegen.modules import partition
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
-from worldloom.core.codegen.tiles.tiled_kernel import TileLimits
+from worldloom.core.codegen.tiles.tiled_kernel import RESIDENT_LIMITS, TileLimits
 from worldloom.core.codegen.world_lists import NO_LISTS
 from worldloom.core.frontend.analysis.in_place import columns_read_in_place, helpers_that_index
 from worldloom.core.frontend.targets import accessors
@@ -180,7 +180,7 @@ def generate(
     exact: bool = False,
     uneven: int = MAX_THREADS_PER_WORLD,
     list_width: int = NO_LISTS,
-    tiles: TileLimits = TileLimits(),  # noqa: B008 - it is frozen
+    tiles: TileLimits = RESIDENT_LIMITS,
 ) -> Program:
     """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from worldloom.core.codegen.program import Program, generate
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD, uneven_width
-from worldloom.core.codegen.tiles.tiled_kernel import TileLimits, tile_limits
+from worldloom.core.codegen.tiles.tiled_kernel import RESIDENT_LIMITS, TileLimits, tile_limits
 from worldloom.core.codegen.world_lists import NO_LISTS, list_width
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.entries import Autoreset, Schedule
@@ -34,7 +34,7 @@ def shared_program(
 ) -> Program:
     """As :func:`generate`, once per definition, settings, aliases of the schedule, and class of batch size on a GPU."""
     joins = cuda and fuse
-    widths: tuple[int, int, TileLimits] = MAX_THREADS_PER_WORLD, NO_LISTS, TileLimits()
+    widths: tuple[int, int, TileLimits] = MAX_THREADS_PER_WORLD, NO_LISTS, RESIDENT_LIMITS
     if joins:
         widths = uneven_width(num_worlds), list_width(num_worlds), tile_limits(num_worlds)
     key = ("program", autoreset, checks, fuse, cuda, exact, widths, tuple(sorted(schedule.aliases.items())))

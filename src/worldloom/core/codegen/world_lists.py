@@ -138,9 +138,8 @@ def _list_of(parts: Sequence[FusedEntry], lists: Mapping[ColumnKey, RowList]) ->
 
 def _changes(part: FusedEntry, key: ColumnKey) -> bool:
     """Whether the list of a mask may be out of date after a part of a schedule."""
-    groups = part.groups if isinstance(part, TiledStages) else [part] if isinstance(part, KernelGroup) else []
-    if groups:
-        return any(key in written_columns(function) for group in groups for function in group.functions)
+    if isinstance(part, (KernelGroup, TiledStages)):
+        return any(key in written_columns(function) for function in part.functions)
     return isinstance(part, HostNode) or (isinstance(part, LaunchNode) and key in part.writes)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -352,38 +351,22 @@ def system(
     a GPU, so that more threads run at the same time. Adjacent systems with ``together=True`` are one kernel on a GPU,
     in which a block of threads takes a few worlds through all of them: for sequences of short systems.
     """
-    if threads is None and where is None and registers is None and not (separate or disjoint or together):
-        return _make_system(_require_function(rule, "system"))
-    threads = 1 if threads is None else threads
+    per_entity = 1 if threads is None else threads
     if registers is not None and (isinstance(registers, bool) or not 32 <= registers <= 255):
         raise misuse(f"a thread cannot have registers={registers!r}", "give a number from 32 to 255")
-    if isinstance(threads, bool) or threads not in (*THREADS, "auto"):
+    if isinstance(per_entity, bool) or per_entity not in (*THREADS, "auto"):
         known = ", ".join(map(str, THREADS))
-        raise misuse(f"an entity cannot have threads={threads!r}", f"give one of {known}, or 'auto'")
-    return functools.partial(
-        _make_system,
-        threads=threads,
-        separate=separate,
-        where=where,
-        registers=registers,
-        disjoint=disjoint,
-        together=together,
-    )
+        raise misuse(f"an entity cannot have threads={per_entity!r}", f"give one of {known}, or 'auto'")
 
+    def make(rule: Callable[..., None]) -> System:
+        try:
+            return System(read(rule), False, per_entity, separate, where, registers, disjoint, together)
+        except DefinitionError as error:  # frames of the engine do not help the user
+            raise error.with_traceback(None) from None
 
-def _make_system(
-    rule: Callable[..., None],
-    threads: int | Literal["auto"] = 1,
-    separate: bool = False,
-    where: WhereArgument | None = None,
-    registers: int | None = None,
-    disjoint: bool = False,
-    together: bool = False,
-) -> System:
-    try:
-        return System(read(rule), False, threads, separate, where, registers, disjoint, together)
-    except DefinitionError as error:  # frames of the engine do not help the user
-        raise error.with_traceback(None) from None
+    if threads is None and where is None and registers is None and not (separate or disjoint or together):
+        return make(_require_function(rule, "system"))
+    return make
 
 
 def function(helper: Callable[..., Any] | None = None) -> Helper | WorldFunction:

@@ -45,6 +45,7 @@ class WorldGenerator:
 
     def __init__(self, seed: int, systems: int) -> None:
         self.rng = random.Random(seed)  # noqa: S311
+        self.together = random.Random(f"together {seed}")  # noqa: S311 - of its own, so that seeds keep their worlds
         self.seed, self.count = seed, systems
         self.mode = MODES[seed % 4] if seed % 4 < 3 else "any"
         self.helpers: list[HelperSpec] = []
@@ -224,7 +225,7 @@ class WorldGenerator:
         if sort in ("entity", "reset") and own is not None:
             partner = maker.choose_partner()
             options = [*maker.choose_condition(), *(["disjoint=True"] if partner is not None else [])]
-        if sort in ("entity", "world", "reset") and self.chance(_TOGETHER):
+        if sort in ("entity", "world", "reset") and self.together.random() < _TOGETHER:
             options.append("together=True")
         if sort == "pair":
             return phase, self._pair(name, maker)

@@ -14,7 +14,7 @@ from typing import Any
 
 import warp as wp
 
-from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
+from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages
 from worldloom.core.frontend.targets.accessors import alignment, array_code, shared_name, type_code, with_shared_column
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
 from worldloom.core.frontend.targets.kernel_names import column_argument
@@ -71,10 +71,10 @@ class SharedTable:
 
 
 def choose_columns(
-    groups: Sequence[KernelGroup], parts: Iterable[FusedEntry], fields: Mapping[ColumnKey, Field]
+    tiled: TiledStages, parts: Iterable[FusedEntry], fields: Mapping[ColumnKey, Field]
 ) -> list[ColumnKey]:
-    """The columns of ``fields`` that the kernel of ``groups`` can keep; ``parts`` are all parts of the program."""
-    inside = {id(group) for group in groups}
+    """The columns of ``fields`` that the kernel of some stages can keep; ``parts`` are all parts of the program."""
+    inside = {id(group) for group in tiled.groups}
     excluded: set[ColumnKey] = set()
     for part in parts:
         if isinstance(part, HostNode):  # a callable may read anything
@@ -87,13 +87,13 @@ def choose_columns(
             ]
             excluded |= {c for target in targets for c in (*target.columns, *target.inputs, *target.outputs)}
     uses: dict[ColumnKey, int] = {}
-    for function in {function.name: function for group in groups for function in group.functions}.values():
+    for function in {function.name: function for function in tiled.functions}.values():
         excluded |= {*function.target.inputs, *function.target.outputs}
-        for column in function.target.columns:
+        for column in filter(lambda c: _fits(fields[c]), function.target.columns):
             uses[column] = uses.get(column, 0) + 1
             if not _only_loads_and_stores(function, column):
                 excluded.add(column)
-    return [c for c, n in uses.items() if n >= MIN_SYSTEMS and c not in excluded and _fits(fields[c])]
+    return [c for c, n in uses.items() if n >= MIN_SYSTEMS and c not in excluded]
 
 
 def _only_loads_and_stores(function: KernelFunction, column: ColumnKey) -> bool:

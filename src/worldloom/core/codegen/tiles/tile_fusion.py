@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, read_columns, written_columns
+from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, are_independent
 from worldloom.core.schedule.row_lists import RowListNode
 
 
@@ -27,7 +27,11 @@ def fuse_tiles(parts: Iterable[FusedEntry], is_tiled: Callable[[KernelGroup], bo
                 stages.groups.append(part)
             else:
                 fused.append(TiledStages([part]))
-        elif stages is not None and isinstance(part, RowListNode) and _is_independent(part, stages):
+        elif (
+            stages is not None
+            and isinstance(part, RowListNode)
+            and all(are_independent(part, group) for group in stages.groups)
+        ):
             fused.insert(-1, part)
         else:
             fused.append(part)
@@ -42,12 +46,3 @@ def _without_tiles(stages: TiledStages) -> FusedEntry:
 
 def _together(group: KernelGroup) -> bool:
     return group.nodes[0].system.together
-
-
-def _is_independent(node: RowListNode, stages: TiledStages) -> bool:
-    """Whether a list can be written before a kernel."""
-    return all(
-        node.conflict(read_columns(n, f), written_columns(f)) is None
-        for group in stages.groups
-        for n, f in zip(group.nodes, group.functions, strict=True)
-    )

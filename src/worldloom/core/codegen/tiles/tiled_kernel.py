@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.stages import stage_kernel
 from worldloom.core.codegen.tiles.shared_columns import SHARED_BYTES
 from worldloom.core.frontend.targets.kernel_names import column_argument
 from worldloom.core.kernels.row_list_kernels import MAX_VALUES
+from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.row_list import SIZES, TILE_WORLDS, RowList
 
 TILE_BLOCK = 64
@@ -33,30 +35,37 @@ class TileLimits:
     registers: int | None = None
 
 
+RESIDENT_LIMITS = TileLimits()
+"""Where a GPU processes all tiles at once, shared memory and registers pay."""
+LARGE_BATCH_LIMITS = TileLimits(0, FEW_REGISTERS)
+
+
 def tile_limits(num_worlds: int) -> TileLimits:
-    """The limits for a number of worlds: shared memory and registers pay where a GPU processes all tiles at once."""
-    resident = num_worlds <= RESIDENT_TILES * TILE_WORLDS
-    return TileLimits() if resident else TileLimits(0, FEW_REGISTERS)
+    """The limits for a number of worlds."""
+    return RESIDENT_LIMITS if num_worlds <= RESIDENT_TILES * TILE_WORLDS else LARGE_BATCH_LIMITS
 
 
-def tiled_spec(name: str, stages: Sequence[KernelSpec], shared_bytes: int) -> KernelSpec:
-    """The description of the kernel of some stages, without its columns in memory."""
+def tiled_spec(
+    name: str, stages: Sequence[KernelSpec], shared_bytes: int, shared_columns: tuple[ColumnKey, ...]
+) -> KernelSpec:
+    """The description of the kernel of some stages, with the bytes of all of them."""
     distinct = distinct_stages(stages)
+    joined = stage_kernel(name, distinct, TILE_BLOCK // TILE_WORLDS)
     reason = "it runs together with the system before it"
     return replace(
-        stages[0],
-        name=name,
-        rows=TILE_BLOCK // TILE_WORLDS,
-        columns=tuple(dict.fromkeys(c for stage in stages for c in stage.columns)),
-        takes_errors=any(stage.takes_errors for stage in stages),
-        labels=tuple(dict.fromkeys(label for stage in stages for label in stage.labels)),
+        joined,
+        labels=tuple(dict.fromkeys(joined.labels)),
         stages=tuple(replace(stage, reason=reason) for stage in distinct) if len(stages) > 1 else (),
-        sequence=len(stages),
+        loads=tuple(c for c in joined.loads if c not in shared_columns),
+        stores=tuple(c for c in joined.stores if c not in shared_columns),
         row_list=None,
         long=False,
+        whole_warps=False,
         tile=TILE_WORLDS,
+        sequence=len(stages),
         block=TILE_BLOCK,
         shared_bytes=shared_bytes,
+        shared_columns=shared_columns,
     )
 
 

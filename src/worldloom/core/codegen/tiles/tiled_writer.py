@@ -13,13 +13,11 @@ from worldloom.core.codegen.kernel_text import KernelText
 from worldloom.core.codegen.tiles import shared_columns
 from worldloom.core.codegen.tiles.shared_columns import ListedRows, SharedTable
 from worldloom.core.codegen.tiles.tiled_kernel import (
-    TileLimits,
-    distinct_stages,
+    RESIDENT_LIMITS,
     sequence_function,
     tiled_lines,
     tiled_spec,
 )
-from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.row_list import RowList
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ class TiledKernelWriter:
         shared_texts: The functions of columns in shared memory, which come before those of systems.
     """
 
-    limits = TileLimits()
+    limits = RESIDENT_LIMITS
     all_parts: Sequence[FusedEntry] = ()
 
     def __init__(self, writer: KernelWriter) -> None:
@@ -62,7 +60,10 @@ class TiledKernelWriter:
         size = shared_columns.total_bytes(tables, self.limits.shared_bytes)
         self.shared_texts += shared_columns.shared_texts(name, tables, size, writer.types)
         writer.texts.append(sequence_function(name, stages))
-        spec = self._with_traffic(tiled_spec(name, stages, size), stages, tables)
+        shared = tuple(column for table in tables for column in table.columns)
+        spec = tiled_spec(name, stages, size, shared)
+        count = writer.columns.bytes_per_world  # each column once: how often it is moved depends on the lists
+        spec = replace(spec, bytes_read=sum(map(count, spec.loads)), bytes_written=sum(map(count, spec.stores)))
         lines = tiled_lines(name, stages, lists, shared_columns.slot_lines(name, tables))
         arguments = writer.columns.fields(spec.columns)
         text = KernelText(name, lines, arguments, [], errors=spec.takes_errors, registers=self._registers(tiled))
@@ -75,23 +76,6 @@ class TiledKernelWriter:
         if len(limits) == len(own):
             return max(limits)
         return self.limits.registers if len(own) > 1 else None
-
-    def _with_traffic(
-        self, spec: KernelSpec, stages: Sequence[KernelSpec], tables: Sequence[SharedTable]
-    ) -> KernelSpec:
-        """Count each column once, without those in shared memory: how often it is moved depends on the lists."""
-        shared = tuple(column for table in tables for column in table.columns)
-        loads, stores = (
-            tuple(c for c in dict.fromkeys(columns) if c not in shared)
-            for columns in (
-                [c for stage in distinct_stages(stages) for c in stage.loads],
-                [c for stage in distinct_stages(stages) for c in stage.stores],
-            )
-        )
-        bytes_read, bytes_written = (sum(map(self.writer.columns.bytes_per_world, c)) for c in (loads, stores))
-        return replace(
-            spec, loads=loads, stores=stores, bytes_read=bytes_read, bytes_written=bytes_written, shared_columns=shared
-        )
 
     def _shared_tables(
         self, tiled: TiledStages, stages: Sequence[KernelSpec], lists: Mapping[str, RowList]
@@ -106,13 +90,12 @@ class TiledKernelWriter:
                 first, numbers = listed.get(rows.table, (rows, 0))
                 if first is rows:  # rows of another list of the table stay in global memory
                     listed[rows.table] = rows, numbers | 1 << stage.row_list
-        functions = [function for group in tiled.groups for function in group.functions]
-        fields = {column: field for function in functions for column, field in function.target.columns.items()}
-        chosen: list[ColumnKey] = shared_columns.choose_columns(tiled.groups, self.all_parts, fields)
+        fields = {column: field for function in tiled.functions for column, field in function.target.columns.items()}
+        chosen = shared_columns.choose_columns(tiled, self.all_parts, fields)
         tables = shared_columns.shared_tables({column: fields[column] for column in chosen}, listed)
         if not tables or tables[-1].map_end > self.limits.shared_bytes // 2:
             return []
         shared = frozenset(column for table in tables for column in table.columns)
-        for function in functions:
+        for function in tiled.functions:
             function.shared = shared & set(function.target.columns)
         return tables
