@@ -24,8 +24,8 @@ from worldloom.core.arithmetic.functions import python_math
 from worldloom.core.codegen.compaction import WARP_SIZE
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import Entry, generate
+from worldloom.core.codegen.resets.world_lists import NO_LISTS
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
-from worldloom.core.codegen.world_lists import NO_LISTS
 from worldloom.core.kernels.operators import HELPERS
 from worldloom.core.kernels.random import Key
 from worldloom.core.kernels.wrapping import PREFIX

@@ -16,7 +16,7 @@ from worldloom.core.codegen import compaction_large
 from worldloom.core.codegen.compaction_large import run_lengths
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import Program, generate
-from worldloom.core.codegen.world_lists import NO_LISTS, list_width
+from worldloom.core.codegen.resets.world_lists import NO_LISTS, list_width
 from worldloom.core.model import population
 from worldloom.core.model.population import SERIAL
 from worldloom.core.tools.compare import first_difference

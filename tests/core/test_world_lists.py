@@ -13,8 +13,8 @@ import worldloom as wl
 from worldloom.core.codegen import kernel_spec
 from worldloom.core.codegen.kernel_spec import LIST_THREADS, KernelSpec
 from worldloom.core.codegen.program import Entry
+from worldloom.core.codegen.resets.world_lists import MAX_LIST_WIDTH, NO_LISTS, WorldListNode, list_width
 from worldloom.core.codegen.shared_programs import shared_program, shared_schedule
-from worldloom.core.codegen.world_lists import MAX_LIST_WIDTH, NO_LISTS, WorldListNode, list_width
 from worldloom.core.kernels.world_list_kernels import list_worlds
 from worldloom.core.tools.compare import first_difference
 

@@ -10,8 +10,9 @@ import pytest
 import warp as wp
 
 import worldloom as wl
-from worldloom.core.codegen import kernel_spec, stages, world_lists
+from worldloom.core.codegen import kernel_spec, stages
 from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.resets import world_lists
 from worldloom.core.kernels.world_list_kernels import LISTING_THREADS, list_worlds
 from worldloom.core.measure.random_actions import random_actions
 from worldloom.core.tools.compare import first_difference

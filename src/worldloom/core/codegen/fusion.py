@@ -24,7 +24,7 @@ class KernelGroup:
 
     ``reason`` is why the system ``whose`` was not fused into an earlier kernel. It is the first one, apart from systems
     of earlier kernels that were moved here. ``world_list`` lists the worlds whose rows the kernel works through; None
-    for all worlds.
+    for all worlds. ``beside``: whether it runs beside all kernels of the step after it that are not.
     """
 
     rows: int
@@ -36,6 +36,7 @@ class KernelGroup:
     functions: list[KernelFunction] = field(default_factory=list)
     whose: str = ""
     world_list: RowList | None = None
+    beside: bool = False
 
     @property
     def where(self) -> tuple[str, int] | None:

@@ -43,6 +43,7 @@ class KernelSpec:
         row_list: The number of the list whose rows it works through; None for all rows of the worlds.
         long: Whether it works through a list with a long system, which changes other entities.
         world_list: Whether it works through a list of worlds instead of all worlds.
+        beside: Whether it runs at the same time as all later entries of the step that are not beside others.
         stages: The distinct stages of a kernel that joins several, which its threads run with barriers in between: in
             order, or in a longer sequence where the kernel is tiled.
         tile: Worlds that a block of a tiled kernel takes through its stages; 0 for other kernels.
@@ -74,6 +75,7 @@ class KernelSpec:
     row_list: int | None = None
     long: bool = False
     world_list: bool = False
+    beside: bool = False
     tile: int = 0
     shared_bytes: int = 0
     sequence: int = 0

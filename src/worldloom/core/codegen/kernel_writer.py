@@ -29,6 +29,8 @@ from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, 
 from worldloom.core.codegen.grid_writer import GridKernelWriter
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_text import KernelText
+from worldloom.core.codegen.resets.beside_resets import with_observations_beside
+from worldloom.core.codegen.resets.world_lists import NO_LISTS, with_world_lists
 from worldloom.core.codegen.row_loops import (
     EACH_WORLD,
     SET_WORLD,
@@ -48,7 +50,6 @@ from worldloom.core.codegen.stages import (
 )
 from worldloom.core.codegen.tiles.tile_fusion import fuse_tiles
 from worldloom.core.codegen.tiles.tiled_writer import TiledKernelWriter
-from worldloom.core.codegen.world_lists import NO_LISTS, with_world_lists
 from worldloom.core.frontend.targets.accessors import array_code
 from worldloom.core.frontend.targets.kernel_names import (
     barrier,
@@ -109,6 +110,8 @@ class KernelWriter:
         found = fuse_tiles(parts, self.tiles.is_tiled, join) if self.cuda else parts
         joined = fuse_stages(found, self._threads, uneven) if join and self.cuda else [[part] for part in found]
         if join and self.cuda:
+            if phase == "step":
+                joined = with_observations_beside(joined, self.schedule)
             joined = with_world_lists(joined, self._threads, self.list_width, self.schedule.lists)
         for stages in joined:
             groups = [part for part in stages if isinstance(part, KernelGroup)]
@@ -151,7 +154,7 @@ class KernelWriter:
         leave = "" if mask is None else self._exit_line(mask, arguments, in_order=False)
         lines = stage_lines(stages, threads, rows, collected.block, leave, names)
         name = self.write(KernelText(spec.name, lines, arguments, [], errors=spec.takes_errors))
-        return collected.added_to(replace(spec, name=name))
+        return collected.added_to(replace(spec, name=name, beside=groups[0].beside))
 
     def grid(self, phase: str, number: int, node: GridNode) -> KernelSpec:
         grid = node.grid
@@ -248,7 +251,9 @@ class KernelWriter:
         )
         spec = self._spec(text, threads, labels, traffic, group.reason, total, as_stage)
         warps = shares_warps(group)
-        spec = replace(spec, threads=group.threads, whose=group.whose, whole_warps=warps, world_list=listed)
+        spec = replace(
+            spec, threads=group.threads, whose=group.whose, whole_warps=warps, world_list=listed, beside=group.beside
+        )
         if rows is not None and group.where is not None:
             long = any(node.system.disjoint for node in group.nodes)
             spec = replace(spec, row_list=rows.values.index(group.where[1]), long=long)

@@ -24,9 +24,9 @@ from worldloom.core.codegen.fusion import KernelFunctions, KernelGroup, fuse_sys
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_writer import KernelWriter
 from worldloom.core.codegen.modules import partition
+from worldloom.core.codegen.resets.world_lists import NO_LISTS
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
 from worldloom.core.codegen.tiles.tiled_kernel import RESIDENT_LIMITS, TileLimits
-from worldloom.core.codegen.world_lists import NO_LISTS
 from worldloom.core.frontend.analysis.in_place import columns_read_in_place, helpers_that_index
 from worldloom.core.frontend.targets import accessors
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
@@ -187,7 +187,7 @@ def generate(
     ``exact`` calls the functions of :mod:`worldloom.core.kernels.exact`. A CUDA thread then runs all rows of its world
     in the order of the CPU, where these add real numbers into the same rows. ``uneven``, ``list_width`` and ``tiles``
     are the results of :func:`worldloom.core.codegen.stages.uneven_width`,
-    :func:`worldloom.core.codegen.world_lists.list_width` and
+    :func:`worldloom.core.codegen.resets.world_lists.list_width` and
     :func:`worldloom.core.codegen.tiles.tiled_kernel.tile_limits` for the number of worlds; without them, kernels are
     joined as for a few worlds, and have threads for all worlds.
     """

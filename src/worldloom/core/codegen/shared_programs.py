@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from worldloom.core.codegen.program import Program, generate
+from worldloom.core.codegen.resets.world_lists import NO_LISTS, list_width
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD, uneven_width
 from worldloom.core.codegen.tiles.tiled_kernel import RESIDENT_LIMITS, TileLimits, tile_limits
-from worldloom.core.codegen.world_lists import NO_LISTS, list_width
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.entries import Autoreset, Schedule
 from worldloom.core.schedule.schedule import plan

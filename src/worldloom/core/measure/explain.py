@@ -43,6 +43,7 @@ class ExplainedKernel:
         tile, tile_threads: Worlds that a thread block takes through systems that run together, and its threads; else 0.
         sequence: Number of stages in the sequence that such a block runs, in which ``stages`` are repeated.
         shared_columns: The columns of which it keeps rows in shared memory.
+        beside: Whether it runs at the same time as the last observations and the resets of finished worlds.
     """
 
     phase: str
@@ -64,6 +65,7 @@ class ExplainedKernel:
     tile_threads: int = 0
     sequence: int = 0
     shared_columns: tuple[str, ...] = ()
+    beside: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,8 @@ class Explanation(Report):
         ):
             if names:
                 grid.add_row(title, Text(", ".join(names)))
+        if kernel.beside:
+            grid.add_row("beside", Text("the last observations and the resets of finished worlds"))
         grid.add_row("own kernel", Text(f"{kernel.whose}: {kernel.reason}"))
         return [Text(head, style="bold"), Padding(grid, (0, 0, 0, 2))]
 
@@ -236,6 +240,7 @@ def _explained(schedule: Schedule, phase: str, spec: KernelSpec) -> ExplainedKer
         tile_threads=(spec.block or 0) if spec.tile else 0,
         sequence=spec.sequence,
         shared_columns=tuple(map(_name, spec.shared_columns)),
+        beside=spec.beside,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from worldloom.core.base.capture import capture
+from worldloom.core.base.capture import capture, use_stream_priorities
 from worldloom.core.base.console import compile_notice
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.shards import WARP_LOCK, run_all
@@ -132,10 +132,12 @@ class Executor:
         """
         with WARP_LOCK, capture(self.device) as captured:
             before()
-            for entry in self.program.step:
-                assert isinstance(entry, Launchable), "a graph cannot record a callable"
-                self.launch(entry)
+            kernels = [entry for entry in self.program.step if isinstance(entry, Launchable)]
+            assert len(kernels) == len(self.program.step), "a graph cannot record a callable"
+            prioritized = self._launch_all(kernels)
             after()
+        if prioritized:
+            use_stream_priorities(captured.graph)
         return captured.graph
 
     def use(self, tuned: dict[str, LoadedKernel]) -> None:
@@ -200,8 +202,9 @@ class Executor:
         graphs = []
         for shard in range(len(self.slices)):
             with capture(self.device) as captured:
-                for spec in kernels:
-                    self.launch(spec, shard)
+                prioritized = self._launch_all(kernels, shard)
+            if prioritized:
+                use_stream_priorities(captured.graph)
             graphs.append(captured.graph)
         if self.device.is_cuda:
             return functools.partial(self._launch_graph, graphs[0])
@@ -214,6 +217,27 @@ class Executor:
                 for run, part in zip(runs, self.slices, strict=True)
             ]
         return functools.partial(run_all, runs, self.threads)
+
+    def _launch_all(self, kernels: list[Launchable], shard: int = 0) -> bool:
+        """Launch entries in order into the graph that is recorded; returns whether some have a higher priority.
+
+        Those after a kernel that runs beside others have a stream of higher priority. They are many with few threads
+        each, and would otherwise wait one by one until all threads of such a kernel have started.
+        """
+        stream: wp.Stream | None = None
+        for entry in kernels:
+            beside = isinstance(entry, KernelSpec) and entry.beside
+            if beside and stream is None:
+                stream = self._urgent_stream
+                stream.wait_stream(self.device.stream)
+            self.launch(entry, shard, None if beside else stream)
+        if stream is not None:
+            self.device.stream.wait_stream(stream)
+        return stream is not None
+
+    @functools.cached_property
+    def _urgent_stream(self) -> wp.Stream:
+        return wp.Stream(self.device, priority=-1)
 
     def _call(self, node: HostNode) -> None:
         node.call(self._simulation())
