@@ -54,23 +54,22 @@ def inherited_impulses(
     return impulses, tangents
 
 
-def contact_function(World: type, Body: type, Contact: type) -> Any:
-    """The function of the world that spawns the contact of two bodies from their manifold.
-
-    The contact starts with the impulses of its predecessor, the contact in row ``previous``, which it removes; -1 where
-    there is none.
-    """
+def contact_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any]:
+    """Functions of the world for the contact of two bodies: (its points and impulses from a manifold, its spawn)."""
 
     @wl.function
-    def spawn_contact(
+    def contact_start(
         world: World, a: Body, b: Body, normal: wl.vec3, points: Points, separations: wl.vec4, count: int, previous: int
     ):
+        """The state in which a contact begins a step: (a_anchors, b_anchors, approach, impulses, tangents, impulse).
+
+        It has the impulses of its predecessor, the contact in row ``previous``; -1 where there is none. The last
+        result is the impulse of the predecessor in its whole step.
+        """
         offset = b.position - a.position
-        a_radius = core_radius(a.shape, a.size)
-        b_radius = core_radius(b.shape, b.size)
         origin = wl.vec3(0.0, 0.0, 0.0)
-        a_anchors = core_anchors(points, separations, origin, a.rotation, -normal, a_radius)
-        b_anchors = core_anchors(points, separations, offset, b.rotation, normal, b_radius)
+        a_anchors = core_anchors(points, separations, origin, a.rotation, -normal, core_radius(a.shape, a.size))
+        b_anchors = core_anchors(points, separations, offset, b.rotation, normal, core_radius(b.shape, b.size))
         arms = points - points_of(offset, offset, offset, offset)
         approach = normal_speeds(b.velocity - a.velocity, a.spin, b.spin, offset, arms, normal)
         if not (a.friction >= 0.0 and b.friction >= 0.0):
@@ -85,7 +84,23 @@ def contact_function(World: type, Body: type, Contact: type) -> Any:
                 old.impulses, old.tangents, world.match_distance,
             )  # fmt: skip
             last_impulse = old.impulse
-            old.despawn()
+        return a_anchors, b_anchors, approach, impulses, tangents, last_impulse
+
+    @wl.function
+    def spawn_contact(
+        world: World,
+        a: Body,
+        b: Body,
+        normal: wl.vec3,
+        separations: wl.vec4,
+        count: int,
+        a_anchors: Points,
+        b_anchors: Points,
+        approach: wl.vec4,
+        impulses: wl.vec4,
+        tangents: Tangents,
+        last_impulse: float,
+    ):
         world.spawn(
             Contact,
             a=a.ref,
@@ -96,8 +111,8 @@ def contact_function(World: type, Body: type, Contact: type) -> Any:
             normal=normal,
             tangent=tangent(normal),
             num_points=count,
-            a_radius=a_radius,
-            b_radius=b_radius,
+            a_radius=core_radius(a.shape, a.size),
+            b_radius=core_radius(b.shape, b.size),
             a_anchors=a_anchors,
             b_anchors=b_anchors,
             separations=separations,
@@ -109,16 +124,16 @@ def contact_function(World: type, Body: type, Contact: type) -> Any:
             last_impulse=last_impulse,
         )
 
-    return spawn_contact
+    return contact_start, spawn_contact
 
 
 def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
     """Systems over pairs and contacts, in order."""
-    spawn_contact = contact_function(World, Body, Contact)
+    contact_start, spawn_contact = contact_functions(World, Body, Contact)
 
-    @wl.system(where=("touches", 1))
+    @wl.system(where=("touches", 1), disjoint=True)
     def touch(pair: Pair, world: World):
-        """A contact for every pair with points."""
+        """A contact for every pair with points: that of the last step, in its row, or a new one."""
         a = world.at(Body, pair.a)
         b = world.at(Body, pair.b)
         previous = -1
@@ -126,7 +141,26 @@ def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
             if old.b == b.ref:  # noqa: SIM102 - the other components are loaded only where it holds
                 if old.a == a.ref and old.born < world.step:
                     previous = old.id
-        spawn_contact(world, a, b, pair.normal, pair.points, pair.separations, pair.num_points, previous)
+        normal, separations, count = pair.normal, pair.separations, pair.num_points
+        a_anchors, b_anchors, approach, impulses, tangents, last_impulse = contact_start(
+            world, a, b, normal, pair.points, separations, count, previous
+        )
+        if previous >= 0:
+            contact = world.at(Contact, previous)
+            contact.a_id, contact.b_id, contact.born = a.id, b.id, world.step
+            contact.normal, contact.tangent, contact.num_points = normal, tangent(normal), count
+            contact.a_radius, contact.b_radius = core_radius(a.shape, a.size), core_radius(b.shape, b.size)
+            contact.a_anchors, contact.b_anchors = a_anchors, b_anchors
+            contact.separations, contact.approach = separations, approach
+            contact.friction = wl.sqrt(a.friction * b.friction)
+            contact.restitution = max(a.restitution, b.restitution)
+            contact.impulses, contact.tangents, contact.peaks = impulses, tangents, wl.vec4()
+            contact.impulse, contact.last_impulse = 0.0, last_impulse
+        else:
+            spawn_contact(
+                world, a, b, normal, separations, count, a_anchors, b_anchors, approach, impulses, tangents,
+                last_impulse,
+            )  # fmt: skip
 
     @wl.system
     def retire(contact: Contact, world: World):

@@ -9,7 +9,7 @@ from worldloom.physics.many_bodies.components import MAX_LINKS, FoundPair
 from worldloom.physics.many_bodies.pairs import finder_row
 from worldloom.physics.narrow_phase import margin_function
 from worldloom.physics.pair_manifolds import manifold_function
-from worldloom.physics.touching import contact_function
+from worldloom.physics.touching import contact_functions
 
 NONE = 1 << 30  # above the row of any contact
 
@@ -18,7 +18,7 @@ def contact_systems(World: type, Body: type, Contact: type, shapes: Iterable[int
     """Systems over pairs, contacts and bodies, in order."""
     touching_margin = margin_function(World, Body)
     touching_points = manifold_function(World, Body, shapes)
-    spawn_contact = contact_function(World, Body, Contact)
+    contact_start, spawn_contact = contact_functions(World, Body, Contact)
 
     @wl.system
     def find_contacts(pair: FoundPair, world: World):
@@ -34,7 +34,15 @@ def contact_systems(World: type, Body: type, Contact: type, shapes: Iterable[int
                 old = world.at(Contact, row)
                 if old.b == b.ref and old.a == a.ref:
                     previous = row
-            spawn_contact(world, a, b, normal, points, separations, count, previous)
+            a_anchors, b_anchors, approach, impulses, tangents, last_impulse = contact_start(
+                world, a, b, normal, points, separations, count, previous
+            )
+            if previous >= 0:
+                world.at(Contact, previous).despawn()
+            spawn_contact(
+                world, a, b, normal, separations, count, a_anchors, b_anchors, approach, impulses, tangents,
+                last_impulse,
+            )  # fmt: skip
 
     @wl.system
     def remove_old(contact: Contact, world: World):
