@@ -4,6 +4,7 @@ A box is its half extents and its axes, the columns of a rotation matrix. Manifo
 """
 
 import worldloom as wl
+from worldloom.core.kernels.quotients import fast_quotient
 from worldloom.physics.geometry.clipping import Points, points_of
 from worldloom.physics.geometry.closest import closest_on_segments
 from worldloom.physics.geometry.closest_boxes import box_axis, closest_of_boxes, component, supporting_edge_of_box
@@ -187,7 +188,7 @@ def edge_axis(
     gap = abs(c1 * t2 - c2 * t1) - a2 * abs(c1) - a1 * abs(c2) - b1 * q2 - b2 * q1
     length_sq = c1 * c1 + c2 * c2
     if length_sq > PARALLEL_SQ and (gap > 0.0 or gap > best):
-        gap = gap / wl.sqrt(length_sq)
+        gap = fast_quotient(gap, wl.sqrt(length_sq))
         if gap > best:
             return gap, number
     return best, chosen

@@ -5,6 +5,7 @@ z is the separation. A triangle is a quadrilateral whose last vertex appears twi
 """
 
 import worldloom as wl
+from worldloom.core.kernels.quotients import fast_quotient
 from worldloom.physics.geometry.clipping import Points, points_of
 
 Reference = wl.vec(8)  # x, y of 4 vertices
@@ -21,9 +22,9 @@ def narrowed(low: float, high: float, start: float, end: float):
     if start < 0.0 and end < 0.0:
         return 2.0, high
     if start < 0.0:
-        return max(low, start / (start - end)), high
+        return max(low, fast_quotient(start, start - end)), high
     if end < 0.0:
-        return low, min(high, start / (start - end))
+        return low, min(high, fast_quotient(start, start - end))
     return low, high
 
 
@@ -55,6 +56,7 @@ def clip_quads(reference: Reference, incident: Incident):
     plane = wl.cross(
         wl.vec3(incident[3], incident[4], incident[5]) - first, wl.vec3(incident[6], incident[7], incident[8]) - first
     )
+    steepness = fast_quotient(1.0, plane.z)
     for c in wl.unroll(4):
         x, y = reference[2 * c], reference[2 * c + 1]
         inside = plane.z > 0.0
@@ -64,7 +66,7 @@ def clip_quads(reference: Reference, incident: Incident):
         if inside:
             found = found | (256 << c)
             candidates[3 * c + 24], candidates[3 * c + 25] = x, y
-            candidates[3 * c + 26] = first.z - (plane.x * (x - first.x) + plane.y * (y - first.y)) / plane.z
+            candidates[3 * c + 26] = first.z - (plane.x * (x - first.x) + plane.y * (y - first.y)) * steepness
     return candidates, found
 
 

@@ -5,6 +5,7 @@ separation over all candidate axes is the distance of two faces or edges, or min
 """
 
 import worldloom as wl
+from worldloom.core.kernels.quotients import fast_quotient
 from worldloom.physics.shapes import (
     Edges,
     Faces,
@@ -51,7 +52,7 @@ def deepest_edges(
             axis = wl.cross(first, second)
             length_sq = wl.dot(axis, axis)
             if length_sq > PARALLEL_SQ * wl.length_sq(first) * wl.length_sq(second):
-                axis = axis / wl.sqrt(length_sq)
+                axis = axis * fast_quotient(1.0, wl.sqrt(length_sq))
                 if wl.dot(axis, towards) < 0.0:
                     axis = -axis
                 separation = -support_distance(b, b_counts.x, -axis) - support_distance(a, a_counts.x, axis)
@@ -79,7 +80,7 @@ def deepest_segment_axis(p: wl.vec3, q: wl.vec3, vertices: Vertices, faces: Face
         axis = wl.cross(along, direction)
         length_sq = wl.dot(axis, axis)
         if length_sq > PARALLEL_SQ * wl.length_sq(along) * wl.length_sq(direction):
-            axis = axis / wl.sqrt(length_sq)
+            axis = axis * fast_quotient(1.0, wl.sqrt(length_sq))
             for _ in range(2):
                 separation = wl.dot(p, axis) - support_distance(vertices, counts.x, axis)
                 if separation > best:

@@ -1,6 +1,7 @@
 """Contacts of boxes and wedges with planes and with each other. Manifolds are those of ``manifolds``."""
 
 import worldloom as wl
+from worldloom.core.kernels.quotients import fast_quotient
 from worldloom.physics.geometry.box_contacts import midpoint
 from worldloom.physics.geometry.clipping import Points
 from worldloom.physics.geometry.closest import closest_on_segments
@@ -113,7 +114,7 @@ def deepest_solid_edges(
             axis = wl.cross(solid_edge(a_shape, a, a_axes, i), solid_edge(b_shape, b, b_axes, j))
             length_sq = wl.dot(axis, axis)
             if length_sq > PARALLEL_SQ:
-                axis = axis / wl.sqrt(length_sq)
+                axis = axis * fast_quotient(1.0, wl.sqrt(length_sq))
                 if wl.dot(axis, offset) < 0.0:
                     axis = -axis
                 separation = wl.dot(axis, offset) - solid_reach(a_shape, a, wl.transpose(a_axes) * axis)
