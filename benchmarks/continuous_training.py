@@ -13,7 +13,7 @@ import itertools
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -89,10 +89,13 @@ class Settings:
 
 
 class Curve(Callback):
-    """The return at equal numbers of steps; the time of the first update; stops at the limit."""
+    """The return at equal numbers of steps; the time of the first update; stops at the limit.
 
-    def __init__(self, limit: float, every: int) -> None:
-        self.limit, self.every = limit, every
+    ``on_point`` is called after each point, so that a training that is interrupted leaves its curve.
+    """
+
+    def __init__(self, limit: float, every: int, on_point: Callable[[], None]) -> None:
+        self.limit, self.every, self.on_point = limit, every, on_point
         self.points: list[tuple[int, float, float]] = []
         self.first_update: tuple[float, int, int] | None = None
         self.last = (0.0, 0, 0)
@@ -106,6 +109,7 @@ class Curve(Callback):
         returned = progress.metrics["episode/return"]
         if math.isfinite(returned) and progress.steps >= self.every * (len(self.points) + 1):
             self.points.append((progress.steps, round(returned, 3), round(seconds, 2)))
+            self.on_point()
         if seconds >= self.limit:
             trainer.stop()
 
@@ -129,37 +133,40 @@ def make_config(world: str, algo: str, seed: int, settings: Settings) -> Any:
     return replace(config, seed=seed, device=settings.device, precision=settings.precision, **changes)
 
 
-def train(world: str, algo: str, seed: int, settings: Settings) -> Iterator[dict[str, Any]]:
-    """One training: its figures, first without those of the evaluation, which may be interrupted."""
+def train(world: str, algo: str, seed: int, settings: Settings, keep: Callable[[dict[str, Any]], None]) -> None:
+    """One training; ``keep`` takes its figures after each point of the curve, and after the evaluation."""
     config = make_config(world, algo, seed, settings)
     trainer: Any = algorithm(algo)[0](world, config)
-    curve = Curve(settings.limit, max(1, config.total_steps // settings.points))
+
+    def figures() -> dict[str, Any]:
+        (until, last, iterations), (since, first, iteration) = curve.last, curve.first_update or curve.last
+        spent = max(until - since, 1e-9)
+        return {
+            "world": world,
+            "algo": algo,
+            "seed": seed,
+            "device": str(trainer.device),
+            "num_envs": config.num_envs,
+            "batch_size": config.batch_size,
+            "updates_per_iteration": config.updates,
+            "steps": last,
+            "seconds": round(until, 2),
+            "steps_per_second": round((last - first) / spent, 1),
+            "updates_per_second": round((iterations - iteration) * config.updates / spent, 1),
+            "return_in_training": trainer.score if math.isfinite(trainer.score) else None,
+            "return": None,
+            "least_return": None,
+            "curve": curve.points,
+        }
+
+    curve = Curve(settings.limit, max(1, config.total_steps // settings.points), lambda: keep(figures()))
     trainer.learn(callbacks=[curve])
     if trainer.device.type == "cuda":
         torch.cuda.synchronize()
-    (until, last, iterations), (since, first, iteration) = curve.last, curve.first_update or curve.last
-    spent = max(until - since, 1e-9)
-    run = {
-        "world": world,
-        "algo": algo,
-        "seed": seed,
-        "device": str(trainer.device),
-        "num_envs": config.num_envs,
-        "batch_size": config.batch_size,
-        "updates_per_iteration": config.updates,
-        "steps": last,
-        "seconds": round(until, 2),
-        "steps_per_second": round((last - first) / spent, 1),
-        "updates_per_second": round((iterations - iteration) * config.updates / spent, 1),
-        "return_in_training": trainer.score if math.isfinite(trainer.score) else None,
-        "return": None,
-        "least_return": None,
-        "curve": curve.points,
-    }
-    yield run
+    keep(figures())
     with Simulation(world, settings.episodes, config.device, seed=EVALUATION_SEED + seed) as worlds:
         result = evaluate(worlds, make_actors(trainer.learners, worlds), settings.episodes)
-    yield {**run, "return": result.mean_return, "least_return": result.least_return}
+    keep({**figures(), "return": result.mean_return, "least_return": result.least_return})
 
 
 def main(settings: Settings) -> None:
@@ -168,11 +175,15 @@ def main(settings: Settings) -> None:
     table = Table("world", "algorithm", "seed", "steps", "seconds", "steps/s", "updates/s", "return", "in training")
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
     for world, algo, seed in itertools.product(settings.worlds, settings.algos, settings.seeds):
-        for run in train(world, algo, seed, settings):
-            found[world, algo, seed] = run
+
+        def keep(run: dict[str, Any], key: tuple[str, str, int] = (world, algo, seed)) -> None:
+            found[key] = run
             if settings.out is not None:
                 plain = {name: str(value) for name, value in asdict(settings).items()}
                 settings.out.write_text(json.dumps({"settings": plain, "runs": [*found.values()]}, indent=1))
+
+        train(world, algo, seed, settings, keep)
+        run = found[world, algo, seed]
         names = ("steps_per_second", "updates_per_second", "return", "return_in_training")
         table.add_row(
             *(world, algo, f"{seed}", f"{run['steps']:,}", f"{run['seconds']:.1f}"),

@@ -78,8 +78,10 @@ def _worldloom(device: str, game: str, num_envs: int, seed: int) -> Any:
 def _envpool(game: str, num_envs: int, seed: int) -> Any:
     try:
         import envpool
-    except ImportError:
-        raise InputError("EnvPool is not installed: pip install envpool adds it, or leave envpool out") from None
+    except ImportError as error:
+        raise InputError(
+            f"EnvPool cannot be imported ({error}): pip install envpool adds it, or leave envpool out"
+        ) from None
     return envpool.make(game, env_type="gymnasium", num_envs=num_envs, seed=seed, **SHARED)
 
 
