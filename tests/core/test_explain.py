@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import worldloom as wl
@@ -125,6 +127,18 @@ def test_it_prints(hall: Explanation) -> None:
     assert text.startswith("Hall-test: the ") and "systems of a step run as" in text.splitlines()[0]
     assert f"{hall.bytes_unfused:,} with a kernel for each system, {hall.bytes_fused:,} fused" in text
     assert "see(Robot): it reads 'position' of any Robot, which move(Robot) writes" in text
+
+
+def test_a_kernel_that_runs_twice_is_shown_once(hall: Explanation) -> None:
+    printed = str(replace(hall, kernels=(*hall.kernels, hall.kernels[0])))
+    name = hall.kernels[0].name
+    assert printed.count(f"{name} (step)") == 2 and f"{name} (step): again" in printed
+
+
+def test_kernels_beside_others_are_named(hall: Explanation) -> None:
+    beside = replace(hall, kernels=(replace(hall.kernels[0], beside=True),))
+    what = "the last observations and the resets of finished worlds"
+    assert what in str(beside) and what not in str(hall)
 
 
 def test_a_closed_simulation_explains_nothing() -> None:

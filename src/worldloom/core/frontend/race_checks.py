@@ -58,7 +58,8 @@ def store_race(row: Value, name: str) -> Race:
         )
     return Race(
         f"race: several entities may store '{name}' of the same {row.type.owner.__name__} at the same time",
-        "accumulate with +=, -=, |= or &=, or min/max, or invert the loop and let that entity write its own row",
+        "accumulate with +=, -=, |= or &=, or min/max, or invert the loop and let that entity write its own row; "
+        "where no two entities store into the same one, promise it with @wl.system(disjoint=True)",
     )
 
 

@@ -119,8 +119,11 @@ class Explanation(Report):
         if self.launches:
             lines.append(Text(f"Launches of kernels of their own in a step: {', '.join(self.launches)}."))
         lines += [Text(sentence) for sentence in self.alternatives]
+        shown: set[str] = set()
         for kernel in self.kernels:
-            lines += [Text(""), *self._kernel_lines(kernel)]
+            again = Text(f"{kernel.name} ({kernel.phase}): again", style="bold")
+            lines += [Text(""), *([again] if kernel.name in shown else self._kernel_lines(kernel))]
+            shown.add(kernel.name)
         return Group(*lines)
 
     def _kernel_lines(self, kernel: ExplainedKernel) -> list[Any]:

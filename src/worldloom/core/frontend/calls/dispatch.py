@@ -36,6 +36,12 @@ def translate_call(flow: Expressions, node: ast.Call) -> Value:
         if isinstance(node.func, ast.Attribute):
             return translate_method(flow, node, node.func)
         name = ast.unparse(node.func)
+        if isinstance(node.func, ast.Call):
+            raise flow.error(
+                f"the result of '{name}' is called",
+                f"name it outside of the system, as in 'Numbers = {name}', and call Numbers(...)",
+                node,
+            )
         if name == flow.source.name:
             raise flow.error(
                 f"recursion: '{name}' calls itself", "use a loop; compiled systems have no call stack", node
