@@ -28,7 +28,7 @@ def test_explains_as_json_and_compiles_nothing(worldloom, planted):
         "threads",
     }
     tiles = {"tile", "tile_threads", "sequence", "shared_columns"}
-    assert keys | {"coalesced", "stages", "waits", "whose"} | tiles == set(report["kernels"][0])
+    assert keys | {"beside", "coalesced", "stages", "waits", "whose"} | tiles == set(report["kernels"][0])
     assert report["bytes_fused"] <= report["bytes_unfused"]
     assert "compiling" not in err
 

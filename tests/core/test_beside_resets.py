@@ -95,3 +95,66 @@ def test_a_population_of_all_worlds_keeps_the_order(pool: int | None) -> None:
         step=(fly, end), observe=(note, peer, watch),
     )  # fmt: skip
     assert bool(beside(definition)) == (pool is None)
+
+
+class Nest(wl.Entity):
+    hop: wl.Action(wl.Discrete(3))
+    eggs: int
+    reward: wl.Reward
+
+
+class Pebble(wl.Entity):
+    weight: int
+
+
+class Yard(wl.World):
+    total: int
+
+
+@wl.system
+def settle(world: Yard):
+    world.spawn(Nest, eggs=world.integer(3))
+
+
+@wl.system
+def count_nests(world: Yard):
+    world.total += world.count(Nest)
+
+
+@wl.system
+def leave(nest: Nest):
+    if nest.eggs == 7:
+        nest.despawn()
+
+
+@wl.system
+def add_hundred(world: Yard):
+    world.total += 100
+
+
+@wl.system
+def lay(nest: Nest, world: Yard):
+    nest.eggs += 1
+    nest.reward = float(nest.eggs)
+    if nest.eggs > 4:
+        world.terminate()
+
+
+@wl.system
+def weigh(pebble: Pebble, world: Yard):
+    for other in world.all(Pebble):
+        world.total += other.weight
+
+
+def test_a_column_that_a_kernel_of_resets_stores_in_all_worlds_is_not_written_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The rewards of a nest that leaves are collected in all worlds, between two systems of resets in one kernel: it
+    holds ``total`` in registers meanwhile, and stores it in all worlds."""
+    definition = wl.Definition(
+        "Yard-test", Yard, {Nest: wl.UpTo(1, agents=True), Pebble: 300},
+        reset=(settle, count_nests, leave, lay, add_hundred), step=(lay,), observe=(weigh,),
+    )  # fmt: skip
+    assert not beside(definition)
+    monkeypatch.setattr(beside_resets, "_stored_anywhere", lambda group: set())
+    assert beside(definition) == {"weigh(Pebble)"}

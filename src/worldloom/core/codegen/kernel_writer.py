@@ -245,9 +245,11 @@ class KernelWriter:
         if group.population is not None and group.population.pooled:
             threads, total = 1, group.population.limit.batch if self.cuda and not in_order else None
             total = total if total is None else total * group.threads
+        # nearly all worlds go on
+        counted: list[Block] = [(None, nodes) for _, nodes in blocks] if group.beside else blocks
         labels, traffic = (
             [node.label for node in group.nodes],
-            ([], []) if listed else memory_traffic(blocks, self.register_only, self.schedule.aliases),
+            ([], []) if listed else memory_traffic(counted, self.register_only, self.schedule.aliases),
         )
         spec = self._spec(text, threads, labels, traffic, group.reason, total, as_stage)
         warps = shares_warps(group)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from worldloom.core.codegen.blocks import blocks_of, split_by_lifetime, stored_columns
 from worldloom.core.codegen.coalescing import choose_columns
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, read_columns, written_columns
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
@@ -20,7 +21,7 @@ from worldloom.core.schedule.aliasing import ColumnAliases
 from worldloom.core.schedule.entries import FINISHED, CompactionNode, GridNode, Schedule, SystemNode
 
 MIN_KERNELS = 8
-"""Kernels after the observations from which it pays to run them beside these: each takes about 8 us, and those of the
+"""Kernels after the observations from which it pays to run them beside these: each takes 5 to 10 us, and those of the
 last observations are added."""
 
 Kernels = list[list[FusedEntry]]
@@ -30,38 +31,45 @@ Kernels = list[list[FusedEntry]]
 def with_observations_beside(kernels: Kernels, schedule: Schedule) -> Kernels:
     """Split the observations of a step into those of worlds that go on, which run beside all that follows, and others.
 
-    Kernels whose memory could meet are returned as they are, and those whose resets are few.
+    Kernels whose memory could meet are returned as they are, and those whose resets are few or none.
     """
     last = max((n for n, parts in enumerate(kernels) if _writes(parts, (WORLD, FINISHED[0]))), default=len(kernels))
     end = last + 1
     while end < len(kernels) and _observes(kernels[end], schedule):
         end += 1
-    observed = [group for parts in kernels[last + 1 : end] for group in parts if isinstance(group, KernelGroup)]
-    following = kernels[end:]
-    if not observed or len(following) < MIN_KERNELS or not _are_apart(observed, following, schedule.aliases):
+    before, observations, following = kernels[: last + 1], kernels[last + 1 : end], kernels[end:]
+    observed = [group for parts in observations for group in parts if isinstance(group, KernelGroup)]
+    if not observed or len(following) < MIN_KERNELS or not _resets(following):
+        return kernels
+    if not _are_apart(observed, following, schedule.aliases):
         return kernels
     going_on: Mask = (FINISHED[0], not FINISHED[1])
-    observations = kernels[last + 1 : end]
-    return [*kernels[: last + 1], *_masked(observations, going_on), *_masked(observations, FINISHED), *following]
+    return [*before, *_masked(observations, going_on, True), *_masked(observations, FINISHED, False), *following]
 
 
-def _masked(kernels: Kernels, mask: Mask) -> Kernels:
-    """Kernels of systems for the worlds of a mask, instead of all worlds; beside others if these worlds go on."""
+def _masked(kernels: Kernels, mask: Mask, beside: bool) -> Kernels:
+    """Kernels of systems for the worlds of a mask, instead of all worlds."""
     masked: Kernels = []
     for parts in kernels:
         groups: list[FusedEntry] = []
         for part in parts:
             assert isinstance(part, KernelGroup)
             nodes = [replace(node, mask=mask) for node in part.nodes]
-            groups.append(replace(part, nodes=nodes, functions=list(part.functions), beside=mask != FINISHED))
+            groups.append(replace(part, nodes=nodes, functions=list(part.functions), beside=beside))
         masked.append(groups)
     return masked
 
 
-def _observes(parts: Sequence[FusedEntry], schedule: Schedule) -> bool:
-    """Whether a kernel runs for all worlds, through no list, and neither spawns nor despawns.
+def _resets(kernels: Kernels) -> bool:
+    """Whether some kernels run for finished worlds: with same-step autoreset."""
+    groups = [part for parts in kernels for part in parts if isinstance(part, KernelGroup)]
+    return any(node.mask == FINISHED for group in groups for node in group.nodes)
 
-    Threads that collect long observations do so for all worlds.
+
+def _observes(parts: Sequence[FusedEntry], schedule: Schedule) -> bool:
+    """Whether a kernel can be split by worlds: it runs for all of them, through no list, and spawns nothing.
+
+    Long observations that the threads of a warp collect and store together are those of all its worlds.
     """
     groups = [part for part in parts if isinstance(part, KernelGroup)]
     return (
@@ -94,6 +102,8 @@ def _are_apart(observed: Sequence[KernelGroup], following: Kernels, aliases: Col
         elif isinstance(part, KernelGroup):
             if part.where is not None or _pooled(part):
                 return False
+            if writes & in_memory(_stored_anywhere(part)):
+                return False
             for node, function in _systems(part):
                 used, written = in_memory(read_columns(node, function)), in_memory(written_columns(function))
                 if node.mask != FINISHED and (written & (reads | writes) or used & writes):
@@ -101,6 +111,14 @@ def _are_apart(observed: Sequence[KernelGroup], following: Kernels, aliases: Col
         else:
             return False
     return True
+
+
+def _stored_anywhere(group: KernelGroup) -> set[ColumnKey]:
+    """The columns that a kernel holds in registers across several masks, and stores in all worlds: as they were, where
+    no system has run. What another kernel has written there in the meantime would be lost.
+    """
+    blocks = blocks_of(group)
+    return set(split_by_lifetime(blocks)[0]) & stored_columns(blocks, set(), {}) if len(blocks) > 1 else set()
 
 
 def _pooled(group: KernelGroup) -> bool:
