@@ -127,7 +127,7 @@ class ContactState(wl.Components):
 
     a_id: int
     b_id: int
-    born: int  # step in which it was found
+    born: int  # step in which it was last found
     normal: wl.vec3  # from A to B
     tangent: wl.vec3  # a unit vector normal to it
     num_points: int  # 1 to 4

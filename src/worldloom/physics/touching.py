@@ -54,7 +54,7 @@ def inherited_impulses(
     return impulses, tangents
 
 
-def contact_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any]:
+def starting_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any]:
     """Functions of the world for the contact of two bodies: (its points and impulses from a manifold, its spawn)."""
 
     @wl.function
@@ -63,8 +63,8 @@ def contact_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any]
     ):
         """The state in which a contact begins a step: (a_anchors, b_anchors, approach, impulses, tangents, impulse).
 
-        It has the impulses of its predecessor, the contact in row ``previous``; -1 where there is none. The last
-        result is the impulse of the predecessor in its whole step.
+        It has the impulses of the contact of these bodies in the last step, which is in row ``previous``; -1 where
+        there was none. The last result is the impulse of that whole step.
         """
         offset = b.position - a.position
         origin = wl.vec3(0.0, 0.0, 0.0)
@@ -129,7 +129,7 @@ def contact_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any]
 
 def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
     """Systems over pairs and contacts, in order."""
-    contact_start, spawn_contact = contact_functions(World, Body, Contact)
+    contact_start, spawn_contact = starting_functions(World, Body, Contact)
 
     @wl.system(where=("touches", 1), disjoint=True)
     def touch(pair: Pair, world: World):
@@ -164,7 +164,7 @@ def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
 
     @wl.system
     def retire(contact: Contact, world: World):
-        """Removes contacts that have no successor; bodies asleep keep theirs until one of them moves."""
+        """Removes contacts that were not renewed; bodies asleep keep theirs until one of them moves."""
         if contact.born < world.step:
             asleep = False
             if contact.a.alive and contact.b.alive:

@@ -8,6 +8,8 @@ import worldloom as wl
 from worldloom.core.kernels.quotients import fast_quotient
 from worldloom.physics.geometry.clipping import Points, points_of
 
+MIN_AREA = 1.0e-30  # m^2, of an incident face above the reference face, so that it has an inverse in float32
+
 Reference = wl.vec(8)  # x, y of 4 vertices
 Incident = wl.vec(12)  # x, y, z of 4 vertices
 Candidates = wl.vec(36)  # x, y, z of the starts of 4 clipped edges, of their ends, and of 4 reference vertices
@@ -56,17 +58,17 @@ def clip_quads(reference: Reference, incident: Incident):
     plane = wl.cross(
         wl.vec3(incident[3], incident[4], incident[5]) - first, wl.vec3(incident[6], incident[7], incident[8]) - first
     )
-    steepness = fast_quotient(1.0, plane.z)
+    inverse = fast_quotient(1.0, plane.z)
     for c in wl.unroll(4):
         x, y = reference[2 * c], reference[2 * c + 1]
-        inside = plane.z > 0.0
+        inside = plane.z > MIN_AREA
         for e in wl.unroll(4):
             dx, dy = incident[(3 * e + 3) % 12] - incident[3 * e], incident[(3 * e + 4) % 12] - incident[3 * e + 1]
             inside = inside and dx * (y - incident[3 * e + 1]) - dy * (x - incident[3 * e]) >= 0.0
         if inside:
             found = found | (256 << c)
             candidates[3 * c + 24], candidates[3 * c + 25] = x, y
-            candidates[3 * c + 26] = first.z - (plane.x * (x - first.x) + plane.y * (y - first.y)) * steepness
+            candidates[3 * c + 26] = first.z - (plane.x * (x - first.x) + plane.y * (y - first.y)) * inverse
     return candidates, found
 
 

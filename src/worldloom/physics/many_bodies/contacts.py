@@ -9,7 +9,7 @@ from worldloom.physics.many_bodies.components import MAX_LINKS, FoundPair
 from worldloom.physics.many_bodies.pairs import finder_row
 from worldloom.physics.narrow_phase import margin_function
 from worldloom.physics.pair_manifolds import manifold_function
-from worldloom.physics.touching import contact_functions
+from worldloom.physics.touching import starting_functions
 
 NONE = 1 << 30  # above the row of any contact
 
@@ -18,7 +18,7 @@ def contact_systems(World: type, Body: type, Contact: type, shapes: Iterable[int
     """Systems over pairs, contacts and bodies, in order."""
     touching_margin = margin_function(World, Body)
     touching_points = manifold_function(World, Body, shapes)
-    contact_start, spawn_contact = contact_functions(World, Body, Contact)
+    contact_start, spawn_contact = starting_functions(World, Body, Contact)
 
     @wl.system
     def find_contacts(pair: FoundPair, world: World):

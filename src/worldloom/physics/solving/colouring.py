@@ -1,7 +1,8 @@
 """The order in which contacts are solved: by colour, and by row within a colour.
 
 No two contacts of a colour have a dynamic body in common, so they can be solved at the same time with the result of
-solving them one after the other. Contacts take the lowest colour that is free at both bodies, in the order of rows.
+solving them one after the other. Contacts take the lowest colour that is free at both bodies, in the order of rows:
+first those of two dynamic bodies, then the others, so that static bodies have the last word.
 Bodies remember 30 colours; contacts that find none of them free get colours of their own.
 """
 
@@ -58,30 +59,34 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
         total = 0
         first = -1
         too_many = False
-        for contact in world.all(Contact):
-            contact.colour = -1
-            contact.batch = -1
-            if contact.solved:
-                first = contact.id if first < 0 else first
+        for turn in range(2):
+            for contact in world.all(Contact):
+                if turn == 0:
+                    contact.colour = -1
+                    contact.batch = -1
+                    if contact.solved and first < 0:
+                        first = contact.id
                 a = world.at(Body, contact.a_id)
                 b = world.at(Body, contact.b_id)
-                used = 0
-                if a.inverse_mass > 0.0:
-                    used = used | a.colours
-                if b.inverse_mass > 0.0:
-                    used = used | b.colours
-                colour = lowest_free(used)
-                contact.colour = colour
-                too_many = too_many or colour >= COLOURS
-                contact.batch = colour if world.by_colour else -1
-                if colour < MAX_SHARED_COLOURS:
-                    shared = max(shared, colour + 1)
+                both_move = a.inverse_mass > 0.0 and b.inverse_mass > 0.0
+                if contact.solved and both_move == (turn == 0):
+                    used = 0
                     if a.inverse_mass > 0.0:
-                        a.colours = a.colours | (1 << colour)
+                        used = used | a.colours
                     if b.inverse_mass > 0.0:
-                        b.colours = b.colours | (1 << colour)
-                if by_colour and a.inverse_mass > 0.0 and b.inverse_mass > 0.0:
-                    a.colours, b.colours = a.colours | COUPLED, b.colours | COUPLED
+                        used = used | b.colours
+                    colour = lowest_free(used)
+                    contact.colour = colour
+                    too_many = too_many or colour >= COLOURS
+                    contact.batch = colour if world.by_colour else -1
+                    if colour < MAX_SHARED_COLOURS:
+                        shared = max(shared, colour + 1)
+                        if a.inverse_mass > 0.0:
+                            a.colours = a.colours | (1 << colour)
+                        if b.inverse_mass > 0.0:
+                            b.colours = b.colours | (1 << colour)
+                    if by_colour and both_move:
+                        a.colours, b.colours = a.colours | COUPLED, b.colours | COUPLED
         world.joint_passes = 0
         if world.by_colour and too_many:
             world.by_colour = False
