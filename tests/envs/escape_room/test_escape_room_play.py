@@ -9,11 +9,11 @@ from scripted_pair import play
 import worldloom as wl
 from worldloom.envs.escape_room.entities import CUBE_BLOCKING, CUBE_BUTTONS, DOUBLE_BUTTON, SINGLE_BUTTON
 
-WORLDS = 8
+WORLDS = 16
 
 
 @pytest.mark.parametrize(
-    ("kind", "least"), [(SINGLE_BUTTON, 8), (DOUBLE_BUTTON, 8), (CUBE_BLOCKING, 6), (CUBE_BUTTONS, 2)]
+    ("kind", "least"), [(SINGLE_BUTTON, 16), (DOUBLE_BUTTON, 16), (CUBE_BLOCKING, 13), (CUBE_BUTTONS, 2)]
 )
 def test_a_scripted_pair_leaves_every_kind_of_room(kind: int, least: int) -> None:
     """Cubes that lie against each other or against walls are beyond the script in some levels."""
@@ -26,7 +26,8 @@ def test_a_scripted_pair_leaves_every_kind_of_room(kind: int, least: int) -> Non
 
 
 def test_the_three_rooms_can_be_left_within_an_episode() -> None:
-    sim = wl.Simulation("EscapeRoom-v0", num_worlds=3 * WORLDS, device="cpu", seed=5)
+    """In every fifth world, of which few would depend on how a processor rounds."""
+    sim = wl.Simulation("EscapeRoom-v0", num_worlds=5 * WORLDS, device="cpu", seed=5)
     passed = play(sim, 199)
     assert (passed >= 1).all() and passed.max() == 3
     escaped = sim["Agent"].escaped.numpy()
