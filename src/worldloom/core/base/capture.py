@@ -38,13 +38,10 @@ def capture(device: wp.Device) -> Iterator[wp.ScopedCapture]:
 
 
 def use_stream_priorities(graph: wp.Graph) -> None:
-    """Make the kernels of a graph run with the priorities of the streams on which they were recorded.
+    """Make the kernels of a CUDA graph run with the priorities of the streams on which they were recorded.
 
-    Warp prepares graphs so that the priority of the stream of a launch counts for all. It prepares this one, too, where
-    there is no CUDA driver, or an old one.
+    Otherwise, as with a driver that is too old, all of them have the priority of the stream that launches the graph.
     """
-    if not graph.device.is_cuda:
-        return
     try:
         driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
         instantiate = driver.cuGraphInstantiateWithFlags

@@ -39,6 +39,11 @@ class KernelGroup:
     beside: bool = False
 
     @property
+    def pooled(self) -> bool:
+        """Whether its rows are those of a population that all worlds share."""
+        return self.population is not None and self.population.pooled
+
+    @property
     def where(self) -> tuple[str, int] | None:
         """The component and the value of the condition of its only system, if it has one."""
         where = self.nodes[0].system.where if self.nodes else None

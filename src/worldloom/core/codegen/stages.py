@@ -69,7 +69,7 @@ def fuse_stages(
 
 
 def _fits(part: FusedEntry, threads_of: Callable[[KernelGroup], int]) -> bool:
-    if not isinstance(part, KernelGroup) or (part.population is not None and part.population.pooled):
+    if not isinstance(part, KernelGroup) or part.pooled:
         return False
     if any(node.system.separate or node.system.where is not None for node in part.nodes):
         return False

@@ -130,15 +130,10 @@ class Executor:
 
         The program must have no callables. A graph is valid until :attr:`generation` changes.
         """
-        with WARP_LOCK, capture(self.device) as captured:
-            before()
-            kernels = [entry for entry in self.program.step if isinstance(entry, Launchable)]
-            assert len(kernels) == len(self.program.step), "a graph cannot record a callable"
-            prioritized = self._launch_all(kernels)
-            after()
-        if prioritized:
-            use_stream_priorities(captured.graph)
-        return captured.graph
+        kernels = [entry for entry in self.program.step if isinstance(entry, Launchable)]
+        assert len(kernels) == len(self.program.step), "a graph cannot record a callable"
+        with WARP_LOCK:
+            return self._capture(kernels, before=before, after=after)
 
     def use(self, tuned: dict[str, LoadedKernel]) -> None:
         """Launch these kernels, by name, instead of the default ones."""
@@ -199,13 +194,7 @@ class Executor:
         return segments
 
     def _graph(self, kernels: list[Launchable], copies_in_step: bool) -> Segment:
-        graphs = []
-        for shard in range(len(self.slices)):
-            with capture(self.device) as captured:
-                prioritized = self._launch_all(kernels, shard)
-            if prioritized:
-                use_stream_priorities(captured.graph)
-            graphs.append(captured.graph)
+        graphs = [self._capture(kernels, shard) for shard in range(len(self.slices))]
         if self.device.is_cuda:
             return functools.partial(self._launch_graph, graphs[0])
         if len(graphs) == 1:
@@ -218,7 +207,21 @@ class Executor:
             ]
         return functools.partial(run_all, runs, self.threads)
 
-    def _launch_all(self, kernels: list[Launchable], shard: int = 0) -> bool:
+    def _capture(
+        self, kernels: list[Launchable], shard: int = 0, before: Segment | None = None, after: Segment | None = None
+    ) -> wp.Graph:
+        """Record entries for the worlds of one shard, and further launches before and after them, as a graph."""
+        with capture(self.device) as captured:
+            if before is not None:
+                before()
+            prioritized = self._launch_all(kernels, shard)
+            if after is not None:
+                after()
+        if prioritized:
+            use_stream_priorities(captured.graph)
+        return captured.graph
+
+    def _launch_all(self, kernels: list[Launchable], shard: int) -> bool:
         """Launch entries in order into the graph that is recorded; returns whether some have a higher priority.
 
         Those after a kernel that runs beside others have a stream of higher priority. They are many with few threads

@@ -74,7 +74,7 @@ def _observes(parts: Sequence[FusedEntry], schedule: Schedule) -> bool:
     groups = [part for part in parts if isinstance(part, KernelGroup)]
     return (
         len(groups) == len(parts)
-        and not any(group.where or _pooled(group) for group in groups)
+        and not any(group.where or group.pooled for group in groups)
         and all(
             node.mask is None and not node.system.access.spawns and not node.system.access.despawns
             for group in groups
@@ -100,7 +100,7 @@ def _are_apart(observed: Sequence[KernelGroup], following: Kernels, aliases: Col
             if part.mask != FINISHED:
                 return False
         elif isinstance(part, KernelGroup):
-            if part.where is not None or _pooled(part):
+            if part.where is not None or part.pooled:
                 return False
             if writes & in_memory(_stored_anywhere(part)):
                 return False
@@ -119,10 +119,6 @@ def _stored_anywhere(group: KernelGroup) -> set[ColumnKey]:
     """
     blocks = blocks_of(group)
     return set(split_by_lifetime(blocks)[0]) & stored_columns(blocks, set(), {}) if len(blocks) > 1 else set()
-
-
-def _pooled(group: KernelGroup) -> bool:
-    return group.population is not None and group.population.pooled
 
 
 def _systems(group: KernelGroup) -> Iterable[tuple[SystemNode, KernelFunction]]:

@@ -130,8 +130,7 @@ def _list_of(parts: Sequence[FusedEntry], lists: Mapping[ColumnKey, RowList]) ->
         return None
     if len(groups) == 1:
         alone = groups[0]
-        pooled = alone.population is not None and alone.population.pooled
-        if pooled or alone.pair is not None or alone.where is not None or shares_warps(alone):
+        if alone.pooled or alone.pair is not None or alone.where is not None or shares_warps(alone):
             return None
     return lists.get((WORLD, mask[0]))
 

@@ -46,8 +46,7 @@ class TiledKernelWriter:
         rows = self.writer.row_loops.row_list(group, in_order)
         if rows is not None or group.where is not None:
             return rows is not None and rows.tiled
-        pooled = group.population is not None and group.population.pooled
-        return group.nodes[0].system.together and not pooled and not in_order
+        return group.nodes[0].system.together and not group.pooled and not in_order
 
     def kernel(self, phase: str, number: int, tiled: TiledStages) -> KernelSpec:
         """The kernel of some stages."""
