@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import gymnasium
 import numpy as np
-
-from worldloom.core.base.errors import InputError
+from envpool_import import import_envpool
 
 Engine = Literal["worldloom", "worldloom-gpu", "envpool", "gymnasium"]
 ENGINES: tuple[Engine, ...] = ("worldloom", "envpool", "gymnasium")
@@ -76,13 +75,7 @@ def _worldloom(device: str, game: str, num_envs: int, seed: int) -> Any:
 
 
 def _envpool(game: str, num_envs: int, seed: int) -> Any:
-    try:
-        import envpool
-    except ImportError as error:
-        raise InputError(
-            f"EnvPool cannot be imported ({error}): pip install envpool adds it, or leave envpool out"
-        ) from None
-    return envpool.make(game, env_type="gymnasium", num_envs=num_envs, seed=seed, **SHARED)
+    return import_envpool().make(game, env_type="gymnasium", num_envs=num_envs, seed=seed, **SHARED)
 
 
 def _read_envpool(results: Any, ends: Any, info: dict[str, Any]) -> Step:

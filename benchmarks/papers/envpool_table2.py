@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import benchmarks_path  # noqa: F401
 import numpy as np
+from envpool_import import import_envpool
 from figures import draw_bars
 from published import published
 from results import Results, open_results, run_command, show_table
@@ -26,7 +27,6 @@ from run import make_console
 
 import worldloom as wl
 from worldloom.core.base.device import resolve
-from worldloom.core.base.errors import InputError
 from worldloom.core.measure.timing import Run, median_rates
 
 TABLE = published("envpool")["table2"]
@@ -82,12 +82,8 @@ def worldloom_run(task: str) -> Run:
 
 
 def envpool_run(task: str) -> Run:
-    try:
-        import envpool
-    except ImportError:
-        raise InputError("EnvPool is not installed: pip install envpool, or give --engines python worldloom") from None
     kind = np.int32 if task == "Pong-v5" else np.float64
-    return batched(envpool.make(task, env_type="gymnasium", num_envs=1, seed=0), actions_of(task).astype(kind))
+    return batched(import_envpool().make(task, env_type="gymnasium", num_envs=1, seed=0), actions_of(task).astype(kind))
 
 
 def python_run(task: str) -> Run:
