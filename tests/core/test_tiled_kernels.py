@@ -147,6 +147,87 @@ def test_limits_depend_on_the_number_of_worlds() -> None:
     assert many.shared_bytes == 0 and many.registers == FEW_REGISTERS
 
 
+# -- systems at the same time ------------------------------------------------------------------------------------------
+
+
+class Weight(wl.Entity):
+    height: float
+
+
+class Pan(wl.Entity):
+    side: int
+    height: float
+
+
+class Scales(wl.World):
+    tilt: float
+    rounds: int
+
+
+def scales(concurrent: bool = True, empty: bool = False) -> wl.Definition:
+    """Weights rise while pans of the first side fall; pans of the other side then follow the weights."""
+
+    @wl.system
+    def set_up(world: Scales):
+        for i in range(0 if empty else world.integer(5)):
+            world.spawn(Pan, side=i % 2)
+
+    @wl.system(together=True, concurrent=concurrent)
+    def raise_weights(world: Scales):
+        for weight in world.all(Weight):
+            weight.height += 0.25 + 0.5 * world.tilt
+        world.rounds += 1
+
+    @wl.system(where=("side", range(2)), disjoint=True, together=True)
+    def move_pans(pan: Pan, world: Scales):
+        if pan.side == 0:
+            pan.height -= 0.125
+        else:
+            pan.height += world.at(Weight, pan.id % 3).height
+
+    @wl.system(together=True)
+    def weigh(world: Scales):
+        world.tilt = 0.0
+        for weight in world.all(Weight):
+            world.tilt += 0.0625 * weight.height
+        for pan in world.all(Pan):
+            world.tilt -= 0.03125 * pan.height
+
+    step = (raise_weights, move_pans, weigh) * PASSES
+    return wl.Definition("Scales-test", Scales, {Weight: 3, Pan: wl.UpTo(4)}, reset=(set_up,), step=step, max_steps=4)
+
+
+def test_there_is_no_barrier_between_a_concurrent_system_and_the_next() -> None:
+    def barriers(concurrent: bool) -> list[str]:
+        text = generate(wl.Simulation(scales(concurrent), 2, "python").schedule, True, True).text
+        body = text[text.index("for index in range") :].partition("@wp.")[0]
+        return [line.strip() for line in body.splitlines() if "sync_block()" in line or "open_stage" in line]
+
+    assert barriers(False) == ["sync_block()"] * 3
+    assert barriers(True).count("sync_block()") == 2 + 3 and "open_stage = index" in barriers(True)
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_concurrent_systems_do_the_same_with_real_threads(empty: bool) -> None:
+    """Without pans the next system does not run: the one after it waits for the concurrent one nevertheless."""
+    definition = scales(empty=empty)
+    cpu, machine_side = (wl.Simulation(definition, 37, "cpu", seed=2) for _ in range(2))
+    machine = Machine(machine_side, any_order=True)
+    for step in range(5):
+        cpu.step()
+        machine.step()
+        assert first_difference(cpu, machine_side, step) is None
+    assert compare(definition, num_worlds=3, steps=6) is None
+
+
+def test_a_concurrent_system_has_a_kernel_with_others() -> None:
+    with pytest.raises(wl.DefinitionError, match="only in the same kernel"):
+
+        @wl.system(concurrent=True)
+        def alone(world: Scales):
+            world.rounds += 1
+
+
 # -- columns in shared memory ------------------------------------------------------------------------------------------
 
 

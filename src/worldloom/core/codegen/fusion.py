@@ -252,6 +252,8 @@ def _conflict(group: KernelGroup, node: SystemNode, function: KernelFunction) ->
             return f"the entities whose '{where[0]}' is {where[1]} have a kernel of their own"
     if node.system.together != group.nodes[0].system.together:
         return "only one of the two has together=True"
+    if node.system.concurrent or group.nodes[0].system.concurrent:
+        return "one of the two has concurrent=True"
     if target.threads > 1:
         return f"{target.threads} threads share each of its entities"
     if group.threads > 1:

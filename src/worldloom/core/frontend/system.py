@@ -51,6 +51,7 @@ class System(SystemFunction):
         where: The component and its values in the entities that it runs for, in order; None for all of them.
         disjoint: Whether no entity uses what another one writes in this system.
         together: Whether one kernel runs it and adjacent ones like it on CUDA.
+        concurrent: Whether the next of them may run at the same time.
         access: Its reads and writes.
         draws: Whether it draws random numbers.
     """
@@ -65,11 +66,13 @@ class System(SystemFunction):
         registers: int | None = None,
         disjoint: bool = False,
         together: bool = False,
+        concurrent: bool = False,
     ) -> None:
         source = expand_calls(source)
         super().__init__(source)
         self.where = None if where is None else parse_where(source, where)
-        self.registers, self.disjoint, self.together = registers, disjoint, together
+        self.registers, self.disjoint = registers, disjoint
+        self.together, self.concurrent = together, concurrent
         self.engine, self.auto_threads = engine, threads == "auto"
         self.threads = 1 if isinstance(threads, str) else threads
         self.separate = separate
@@ -100,6 +103,12 @@ class System(SystemFunction):
             raise source.error(
                 "a system cannot have a kernel of its own and run together with others",
                 "leave 'separate' or 'together' out",
+                source.tree,
+            )
+        if concurrent and not together:
+            raise source.error(
+                "a system runs at the same time as the next one only in the same kernel",
+                "add together=True to both, or leave 'concurrent' out",
                 source.tree,
             )
         if together and (self.threads > 1 or self.pair is not None):
@@ -325,6 +334,7 @@ def system(
     registers: int | None = None,
     disjoint: bool = False,
     together: bool = False,
+    concurrent: bool = False,
 ) -> Callable[[Callable[..., None]], System]: ...
 
 
@@ -337,6 +347,7 @@ def system(
     registers: int | None = None,
     disjoint: bool = False,
     together: bool = False,
+    concurrent: bool = False,
 ) -> System | Callable[[Callable[..., None]], System]:
     """Make a function a system: a rule that runs once per entity, per pair of entities or per world.
 
@@ -349,7 +360,9 @@ def system(
     and so on. ``disjoint=True`` promises that no entity that runs at the same time uses a component of another entity
     that it writes; the system may then store into other entities. ``registers=128`` limits the registers of a thread on
     a GPU, so that more threads run at the same time. Adjacent systems with ``together=True`` are one kernel on a GPU,
-    in which a block of threads takes a few worlds through all of them: for sequences of short systems.
+    in which a block of threads takes a few worlds through all of them: for sequences of short systems. Of these, one
+    with ``concurrent=True`` promises that the next system, for its first value of ``where``, uses nothing that this one
+    writes, and writes nothing that it uses: threads without work in one go on with the other.
     """
     per_entity = 1 if threads is None else threads
     if registers is not None and (isinstance(registers, bool) or not 32 <= registers <= 255):
@@ -360,11 +373,11 @@ def system(
 
     def make(rule: Callable[..., None]) -> System:
         try:
-            return System(read(rule), False, per_entity, separate, where, registers, disjoint, together)
+            return System(read(rule), False, per_entity, separate, where, registers, disjoint, together, concurrent)
         except DefinitionError as error:  # frames of the engine do not help the user
             raise error.with_traceback(None) from None
 
-    if threads is None and where is None and registers is None and not (separate or disjoint or together):
+    if threads is None and where is None and registers is None and not (separate or disjoint or together or concurrent):
         return make(_require_function(rule, "system"))
     return make
 

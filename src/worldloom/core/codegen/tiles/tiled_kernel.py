@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from worldloom.core.codegen.kernel_spec import KernelSpec
@@ -86,14 +86,20 @@ def sequence_function(name: str, stages: Sequence[KernelSpec]) -> str:
 
 
 def tiled_lines(
-    name: str, stages: Sequence[KernelSpec], lists: Mapping[str, RowList], first_lines: Sequence[str]
+    name: str,
+    stages: Sequence[KernelSpec],
+    lists: Mapping[str, RowList],
+    first_lines: Sequence[str],
+    concurrent: Collection[str] = (),
 ) -> list[str]:
     """The body of the kernel.
 
     ``lists`` are the lists of rows, by the names of the stages that take them; other stages run for all rows. Stages
     are functions of the thread's index and of the parameters of a kernel. ``first_lines`` come before the first stage.
-    A stage whose list is empty costs no barrier.
+    A stage whose list is empty costs no barrier. Between one of ``concurrent`` and the next there is none; the last
+    threads then take the first rows of lists, since the first ones are those with rows of other stages.
     """
+    first_row = "width - 1 - inner" if concurrent else "inner"
     lines = [
         "inner = thread_in_block()",
         "width = threads_per_block()",
@@ -105,6 +111,8 @@ def tiled_lines(
     for rows in {rows.name: rows for rows in lists.values()}.values():
         values = len(rows.values)
         lines.append(f"used_{rows.name} = used_lists({column_argument(rows.column(SIZES))}, tile * {values}, {values})")
+    if concurrent:
+        lines.append("open_stage = wp.int32(-1)")  # the index of a concurrent stage since the last barrier
     lines += [
         f"for index in range({len(stages)}):",
         f"    code = sequence_of_{name}(index)",
@@ -116,12 +124,26 @@ def tiled_lines(
         arguments = ["offset", *map(column_argument, stage.columns), *(["errors"] if stage.takes_errors else [])]
         if own is not None:
             lines.append(f"    if stage == {number} and ((used_{own.name} >> value) & 1) == 1:")
-            index = ["inner", f"tile * {len(own.values)} + value", "width"]
+            lines += _barrier_before(stage.name, concurrent)
+            index = [first_row, f"tile * {len(own.values)} + value", "width"]
             lines.append(f"        {stage.name}({', '.join([*index, *arguments])})")
         else:
             lines.append(f"    if stage == {number}:")
+            lines += _barrier_before(stage.name, concurrent)
             lines.append(f"        for number in range(inner, worlds * {stage.rows}, width):")
             index = [f"base * {stage.rows} + number", "first", "rows"]
             lines.append(f"            {stage.name}({', '.join([*index, *arguments])})")
-        lines.append("        sync_block()")
+        if stage.name in concurrent:
+            lines.append("        open_stage = index")
+        else:
+            lines.append("        sync_block()")
+            lines += ["        open_stage = wp.int32(-1)"] if concurrent else []
     return lines
+
+
+def _barrier_before(stage: str, concurrent: Collection[str]) -> list[str]:
+    """The lines that end a concurrent stage before ``stage``, unless it is the next one in the sequence."""
+    if not concurrent:
+        return []
+    beside = "" if stage in concurrent else " and index > open_stage + 1"
+    return [f"        if open_stage >= 0{beside}:", "            sync_block()"]

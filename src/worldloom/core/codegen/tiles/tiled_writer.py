@@ -63,7 +63,9 @@ class TiledKernelWriter:
         spec = tiled_spec(name, stages, size, shared)
         count = writer.columns.bytes_per_world  # each column once: how often it is moved depends on the lists
         spec = replace(spec, bytes_read=sum(map(count, spec.loads)), bytes_written=sum(map(count, spec.stores)))
-        lines = tiled_lines(name, stages, lists, shared_columns.slot_lines(name, tables))
+        pairs = zip(stages, tiled.groups, strict=True)
+        concurrent = {stage.name for stage, group in pairs if group.nodes[0].system.concurrent}
+        lines = tiled_lines(name, stages, lists, shared_columns.slot_lines(name, tables), concurrent)
         arguments = writer.columns.fields(spec.columns)
         text = KernelText(name, lines, arguments, [], errors=spec.takes_errors, registers=self._registers(tiled))
         return replace(spec, name=writer.write(text))
