@@ -26,6 +26,7 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import Entry, generate
 from worldloom.core.codegen.resets.world_lists import NO_LISTS
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
+from worldloom.core.codegen.tiles.tiled_kernel import TileLimits
 from worldloom.core.kernels.operators import HELPERS
 from worldloom.core.kernels.random import Key
 from worldloom.core.kernels.wrapping import PREFIX
@@ -108,14 +109,17 @@ class Machine:
         uneven: int = MAX_THREADS_PER_WORLD,
         list_width: int = NO_LISTS,
         any_order: bool = False,
+        tiles: TileLimits = TileLimits(),
     ) -> None:
         self.simulation, self.reports, self.any_order = simulation, [], any_order
-        self.program = generate(simulation.schedule, True, True, exact, uneven, list_width)
+        self.program = generate(simulation.schedule, True, True, exact, uneven, list_width, tiles)
         lists = simulation.schedule.lists.values()
         entries = [entry for entry in (*self.program.step, *self.program.reset) if isinstance(entry, KernelSpec)]
         used = {column for spec in entries for column in spec.columns}
         populations, known = simulation.definition.populations.values(), simulation.schedule.scratch
-        noted = scratch.allocate(populations, known, used, simulation.num_worlds, simulation.device, lists)
+        noted = scratch.allocate(
+            populations, known, used, simulation.num_worlds, simulation.device, lists, tiles.worlds
+        )
         self.tables = {**simulation.tables, **noted}
         self.lock, self.here = threading.Lock(), threading.local()
         self.alarm = Memory(np.zeros(1, np.int32))

@@ -9,15 +9,15 @@ import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import generate
 from worldloom.core.codegen.tiles.shared_columns import shared_tables, total_bytes
-from worldloom.core.codegen.tiles.tiled_kernel import FEW_REGISTERS, RESIDENT_TILES, TILE_BLOCK, TileLimits, tile_limits
+from worldloom.core.codegen.tiles.tiled_kernel import FEW_REGISTERS, RESIDENT_WORLDS, TileLimits, tile_limits
 from worldloom.core.model.launch import LaunchNode
-from worldloom.core.model.row_list import TILE_WORLDS
 from worldloom.core.tools.compare import compare, first_difference
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 LINKS = 7
 PASSES = 3
+TILE_WORLDS, TILE_BLOCK = TileLimits().worlds, TileLimits().block
 
 
 class Ring(wl.Entity):
@@ -96,10 +96,10 @@ def test_python_and_cpu_agree() -> None:
     assert compare(chain(), num_worlds=3, steps=10) is None
 
 
-@pytest.mark.parametrize("worlds", [1, TILE_WORLDS + 5])
-def test_the_kernel_for_cuda_does_the_same_with_real_threads(worlds: int) -> None:
+@pytest.mark.parametrize(("worlds", "tile"), [(1, TILE_WORLDS), (TILE_WORLDS + 5, TILE_WORLDS), (40, 64), (70, 64)])
+def test_the_kernel_for_cuda_does_the_same_with_real_threads(worlds: int, tile: int) -> None:
     cpu, machine_side = (wl.Simulation(chain(), worlds, "cpu", seed=5) for _ in range(2))
-    machine = Machine(machine_side, any_order=True)
+    machine = Machine(machine_side, any_order=True, tiles=TileLimits(tile))
     for step in range(5):
         cpu.step()
         machine.step()
@@ -141,10 +141,12 @@ def test_registers_are_those_that_all_systems_of_a_run_allow() -> None:
     assert "cuda_max_registers=96" in texts(96) and "cuda_max_registers=128" in texts(None)
 
 
-def test_limits_depend_on_the_number_of_worlds() -> None:
-    few, many = tile_limits(RESIDENT_TILES * TILE_WORLDS), tile_limits(RESIDENT_TILES * TILE_WORLDS + 1)
-    assert few.shared_bytes > 0 and few.registers is None
-    assert many.shared_bytes == 0 and many.registers == FEW_REGISTERS
+def test_limits_depend_on_the_number_of_worlds_and_on_the_gpu() -> None:
+    few, many = tile_limits(RESIDENT_WORLDS, 10**6), tile_limits(RESIDENT_WORLDS + 1, 10**6)
+    assert few.worlds == 128 and few.block == 256 and few.shared_bytes > 0 and few.registers is None
+    assert many.worlds == 64 and many.shared_bytes == 0 and many.registers == FEW_REGISTERS
+    assert [tile_limits(n, 10**6).worlds for n in (1, 4096, 8192, 16384)] == [32, 32, 64, 128]
+    assert tile_limits(16384, 99_000).shared_bytes == 99_000 and tile_limits(64, 99_000) == TileLimits()
 
 
 # -- systems at the same time ------------------------------------------------------------------------------------------
@@ -311,7 +313,7 @@ def test_slots_do_not_overlap() -> None:
     schedule = wl.Simulation(dish(), 2, "python").schedule
     rows = schedule.lists["Cell", "colour"]
     columns = {("Cell", name): schedule.field_of(("Cell", name)) for name in ("packed", "rare", "shown")}
-    (table,) = shared_tables(columns, {"Cell": (rows, 0b11)})
+    (table,) = shared_tables(columns, {"Cell": (rows, 0b11)}, TILE_WORLDS)
     assert [offset for _, offset in table.columns.values()] == [0, 32, 64] and table.stride == 112
     assert table.stride // 16 % 2 == 1 and table.map_end >= 2 * TILE_WORLDS * 6 and table.map_end % 16 == 0
     assert total_bytes([table], 10_000) == 10_000 and total_bytes([], 10_000) == 0

@@ -172,6 +172,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
                 self.device.is_cuda,
                 self.exact,
                 self.kernels_for,
+                self.device.max_shared_memory_per_block,
             )
             self.executor = Executor(self, self.program, tuned)
             self._run_step = nvtx_ranges.with_nvtx_range("worldloom step", self.executor.step)

@@ -26,7 +26,7 @@ from worldloom.core.codegen.kernel_writer import KernelWriter
 from worldloom.core.codegen.modules import partition
 from worldloom.core.codegen.resets.world_lists import NO_LISTS
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
-from worldloom.core.codegen.tiles.tiled_kernel import RESIDENT_LIMITS, TileLimits
+from worldloom.core.codegen.tiles.tiled_kernel import SMALL_BATCH_LIMITS, TileLimits
 from worldloom.core.frontend.analysis.in_place import columns_read_in_place, helpers_that_index
 from worldloom.core.frontend.targets import accessors
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
@@ -180,7 +180,7 @@ def generate(
     exact: bool = False,
     uneven: int = MAX_THREADS_PER_WORLD,
     list_width: int = NO_LISTS,
-    tiles: TileLimits = RESIDENT_LIMITS,
+    tiles: TileLimits = SMALL_BATCH_LIMITS,
 ) -> Program:
     """Write the module for a schedule: a thread per row on CUDA, a loop over all rows of a shard on the CPU.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from worldloom.core.codegen.program import Program, generate
 from worldloom.core.codegen.resets.world_lists import NO_LISTS, list_width
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD, uneven_width
-from worldloom.core.codegen.tiles.tiled_kernel import RESIDENT_LIMITS, TileLimits, tile_limits
+from worldloom.core.codegen.tiles.tiled_kernel import SMALL_BATCH_LIMITS, TileLimits, tile_limits
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.entries import Autoreset, Schedule
 from worldloom.core.schedule.schedule import plan
@@ -31,12 +31,15 @@ def shared_program(
     cuda: bool,
     exact: bool,
     num_worlds: int,
+    shared_memory: int = 0,
 ) -> Program:
-    """As :func:`generate`, once per definition, settings, aliases of the schedule, and class of batch size on a GPU."""
-    joins = cuda and fuse
-    widths: tuple[int, int, TileLimits] = MAX_THREADS_PER_WORLD, NO_LISTS, RESIDENT_LIMITS
-    if joins:
-        widths = uneven_width(num_worlds), list_width(num_worlds), tile_limits(num_worlds)
+    """As :func:`generate`, once per definition, settings, aliases of the schedule, and class of batch size on a GPU.
+
+    ``shared_memory``: bytes that a block of the GPU can have.
+    """
+    widths: tuple[int, int, TileLimits] = MAX_THREADS_PER_WORLD, NO_LISTS, SMALL_BATCH_LIMITS
+    if cuda and fuse:
+        widths = uneven_width(num_worlds), list_width(num_worlds), tile_limits(num_worlds, shared_memory)
     key = ("program", autoreset, checks, fuse, cuda, exact, widths, tuple(sorted(schedule.aliases.items())))
     if key not in definition.derived:
         definition.derived[key] = generate(schedule, fuse, cuda, exact, *widths)

@@ -12,8 +12,6 @@ from worldloom.core.model.fields import Field, Role
 
 ROWS, SIZES, VALUES = "rows", "sizes", "values"
 """Columns of a list: rows, those of each tile and value from a multiple of a tile's rows; their numbers; the values."""
-TILE_WORLDS = 32
-"""Worlds of a tile, whose rows have lists of their own."""
 
 
 def list_table(table: str, component: str) -> str:
@@ -30,7 +28,7 @@ class RowList:
         values: The values, each of which has a list.
         capacity: Rows of the table per world.
         fixed: Whether all of them are in use.
-        tiled: Whether every tile has lists of its own; otherwise the whole batch is one tile.
+        tiled: Whether every tile, a few worlds, has lists of its own; otherwise the whole batch is one tile.
     """
 
     table: str
@@ -58,12 +56,8 @@ class RowList:
             name: Field(name, wp.int32, role=Role.ENGINE, keep=True, transient=True) for name in (ROWS, SIZES, VALUES)
         }
 
-    def tile(self, num_worlds: int) -> int:
-        """Worlds of a tile."""
-        return min(TILE_WORLDS, num_worlds) if self.tiled else num_worlds
-
-    def size(self, name: str, num_worlds: int) -> int:
+    def size(self, name: str, num_worlds: int, tile_worlds: int) -> int:
         """Number of elements of one of its columns."""
-        tile = self.tile(num_worlds)
+        tile = min(tile_worlds, num_worlds) if self.tiled else num_worlds
         tiles = 1 if name == VALUES else -(-num_worlds // tile)
         return len(self.values) * tiles * (tile * self.capacity if name == ROWS else 1)

@@ -78,19 +78,15 @@ class Executor:
 
     def _scratch(self, simulation: Simulation) -> dict[str, Table]:
         """Allocate the memory that is undefined between two steps."""
-        used = {
-            c
-            for spec in (*self.program.step, *self.program.reset)
-            if isinstance(spec, KernelSpec)
-            for c in spec.columns
-        }
+        specs = [spec for spec in (*self.program.step, *self.program.reset) if isinstance(spec, KernelSpec)]
         return scratch.allocate(
             simulation.definition.populations.values(),
             simulation.schedule.scratch,
-            used,
+            {column for spec in specs for column in spec.columns},
             simulation.num_worlds,
             self.device,
             simulation.schedule.lists.values(),
+            max([1, *(spec.tile for spec in specs)]),  # that of all tiled kernels
         )
 
     def invalidate(self) -> None:

@@ -35,8 +35,12 @@ def allocate(
     num_worlds: int,
     device: wp.Device,
     lists: Iterable[RowList] = (),
+    tile_worlds: int = 1,
 ) -> dict[str, Table]:
-    """The scratch tables by name, with the ``known`` fields that kernels use, and the ``lists`` that they use."""
+    """The scratch tables by name, with the ``known`` fields that kernels use, and the ``lists`` that they use.
+
+    ``tile_worlds``: worlds of a tile of their kernels, whose rows have lists of their own.
+    """
     tables: dict[str, Table] = {}
     for population in populations:
         name = population.scratch_table
@@ -51,7 +55,7 @@ def allocate(
         name = rows_by_value.name
         if rows_by_value.column(ROWS) in used:
             columns = {
-                n: Column(name, f, num_worlds, 1, device, total=rows_by_value.size(n, num_worlds))
+                n: Column(name, f, num_worlds, 1, device, total=rows_by_value.size(n, num_worlds, tile_worlds))
                 for n, f in rows_by_value.fields.items()
             }
             columns[VALUES].array.assign(np.array(rows_by_value.values, np.int32))

@@ -42,7 +42,7 @@ class RowListNode(LaunchNode):
         listed, num_worlds = tables[self.rows.name], worlds[1]
         values = tables[self.rows.table][self.rows.component].array
         counts = values if self.rows.fixed else tables[WORLD][f"{self.rows.table}__count"].array
-        sizes = listed[SIZES].array
+        sizes, rows = listed[SIZES].array, listed[ROWS].array
         wp.launch(
             clear, dim=len(sizes), outputs=[sizes], device=device, stream=stream, record_tape=False,
             block_dim=BLOCK if device.is_cuda else 1,
@@ -54,13 +54,13 @@ class RowListNode(LaunchNode):
             inputs=[
                 num_worlds,
                 per_run,
-                self.rows.tile(num_worlds),
+                len(rows) // (len(sizes) * self.rows.capacity),
                 counts,
                 self.rows.fixed,
                 self.rows.capacity,
                 values,
             ],
-            outputs=[listed[VALUES].array, sizes, listed[ROWS].array],
+            outputs=[listed[VALUES].array, sizes, rows],
             device=device,
             stream=stream,
             record_tape=False,

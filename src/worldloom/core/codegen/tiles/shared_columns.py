@@ -21,11 +21,9 @@ from worldloom.core.frontend.targets.kernel_names import column_argument
 from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.fields import Field
 from worldloom.core.model.launch import LaunchNode
-from worldloom.core.model.row_list import ROWS, SIZES, TILE_WORLDS, RowList
+from worldloom.core.model.row_list import ROWS, SIZES, RowList
 from worldloom.core.schedule.entries import HostNode
 
-SHARED_BYTES = 56_000
-"""Largest size of the shared memory of a block: a quarter of what a multiprocessor of an H200 has."""
 PIECE = 16
 """Bytes that a thread moves by one instruction."""
 MIN_SYSTEMS = 3
@@ -46,6 +44,7 @@ class SharedTable:
     """The columns of a table in shared memory.
 
     Attributes:
+        worlds: Worlds of a tile.
         rows: The lists whose rows have slots.
         lists: The numbers of those lists that the kernel uses, as bits.
         columns: The columns, with their offsets within a slot in bytes.
@@ -53,6 +52,7 @@ class SharedTable:
         map_start: Where its map begins in shared memory, in bytes.
     """
 
+    worlds: int
     rows: RowList
     lists: int
     columns: dict[ColumnKey, tuple[Field, int]]
@@ -62,7 +62,7 @@ class SharedTable:
     @property
     def tile_rows(self) -> int:
         """Rows of a tile."""
-        return TILE_WORLDS * self.rows.capacity
+        return self.worlds * self.rows.capacity
 
     @property
     def map_end(self) -> int:
@@ -110,8 +110,13 @@ def _fits(field: Field) -> bool:
     return field.transient and not field.shape and alignment(field.dtype) == PIECE and pieces > 1
 
 
-def shared_tables(columns: Mapping[ColumnKey, Field], listed: Mapping[str, ListedRows]) -> list[SharedTable]:
-    """The layout of ``columns`` in shared memory; ``listed`` are the lists of a kernel, by table."""
+def shared_tables(
+    columns: Mapping[ColumnKey, Field], listed: Mapping[str, ListedRows], worlds: int
+) -> list[SharedTable]:
+    """The layout of ``columns`` in shared memory.
+
+    ``listed`` are the lists of a kernel, by table, and ``worlds`` those of a tile.
+    """
     tables: list[SharedTable] = []
     for table, (rows, numbers) in listed.items():
         own: dict[ColumnKey, tuple[Field, int]] = {}
@@ -122,7 +127,7 @@ def shared_tables(columns: Mapping[ColumnKey, Field], listed: Mapping[str, Liste
                 size += int(wp.types.type_size_in_bytes(field.dtype))
         if own:
             stride = size if size // PIECE % 2 else size + PIECE  # odd, so that neighbours are in different banks
-            tables.append(SharedTable(rows, numbers, own, stride, tables[-1].map_end if tables else 0))
+            tables.append(SharedTable(worlds, rows, numbers, own, stride, tables[-1].map_end if tables else 0))
     return tables
 
 

@@ -7,16 +7,20 @@ from dataclasses import dataclass, replace
 
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.stages import stage_kernel
-from worldloom.core.codegen.tiles.shared_columns import SHARED_BYTES
 from worldloom.core.frontend.targets.kernel_names import column_argument
 from worldloom.core.kernels.row_list_kernels import MAX_VALUES
 from worldloom.core.model.columns import ColumnKey
-from worldloom.core.model.row_list import SIZES, TILE_WORLDS, RowList
+from worldloom.core.model.row_list import SIZES, RowList
 
-TILE_BLOCK = 64
-"""Threads per block: a colour of the contacts of 32 worlds has up to 90 contacts in HideSeek, 60 in Escape Room."""
-RESIDENT_TILES = 4 * 132
-"""Tiles that an H200 processes at once without a limit of registers: four per multiprocessor."""
+THREADS_PER_WORLD = 2
+"""Threads of a block per world: a colour of the contacts of 32 worlds has up to 90 contacts in HideSeek, 60 in Escape
+Room."""
+SHARED_PER_WORLD = 1750
+"""Bytes of shared memory per world at most: what a multiprocessor of an H200 has, for 128 worlds."""
+RESIDENT_WORLDS = 128 * 132
+"""Worlds that an H200 processes at once without a limit of registers: 128 per multiprocessor."""
+FEWEST_TILES = 120
+"""Tiles at least, where they are larger than need be: nearly one for each multiprocessor."""
 FEW_REGISTERS = 128
 """Registers per thread in larger batches, so that twice as many tiles are processed at once. The kernel of HideSeek's
 solver takes 2,914 us with 65,536 worlds, and 3,360 without a limit and with shared memory."""
@@ -24,33 +28,50 @@ solver takes 2,914 us with 65,536 worlds, and 3,360 without a limit and with sha
 
 @dataclass(frozen=True)
 class TileLimits:
-    """Resources of tiled kernels.
+    """Size and resources of tiles.
 
     Attributes:
+        worlds: Worlds of a tile.
         shared_bytes: Largest size of the shared memory of a block.
         registers: Registers per thread; None for the compiler's choice.
     """
 
-    shared_bytes: int = SHARED_BYTES
+    worlds: int = 32
+    shared_bytes: int = 32 * SHARED_PER_WORLD
     registers: int | None = None
 
+    @property
+    def block(self) -> int:
+        """Threads of a block."""
+        return self.worlds * THREADS_PER_WORLD
 
-RESIDENT_LIMITS = TileLimits()
-"""Where a GPU processes all tiles at once, shared memory and registers pay."""
-LARGE_BATCH_LIMITS = TileLimits(0, FEW_REGISTERS)
+
+SMALL_BATCH_LIMITS = TileLimits()
+LARGE_BATCH_LIMITS = TileLimits(64, 0, FEW_REGISTERS)
 
 
-def tile_limits(num_worlds: int) -> TileLimits:
-    """The limits for a number of worlds."""
-    return RESIDENT_LIMITS if num_worlds <= RESIDENT_TILES * TILE_WORLDS else LARGE_BATCH_LIMITS
+def tile_limits(num_worlds: int, shared_memory: int) -> TileLimits:
+    """The limits for a number of worlds on a GPU whose blocks can have so many bytes of shared memory.
+
+    Warps of a block run the same stage, and fetch its instructions once: the tiles of a multiprocessor, which run
+    different stages, are few and large. Where a GPU processes all worlds at once, shared memory and registers pay.
+    """
+    if num_worlds > RESIDENT_WORLDS:
+        return LARGE_BATCH_LIMITS
+    worlds = next((size for size in (128, 64) if num_worlds >= size * FEWEST_TILES), 32)
+    return TileLimits(worlds, min(worlds * SHARED_PER_WORLD, shared_memory))
 
 
 def tiled_spec(
-    name: str, stages: Sequence[KernelSpec], shared_bytes: int, shared_columns: tuple[ColumnKey, ...]
+    name: str,
+    stages: Sequence[KernelSpec],
+    limits: TileLimits,
+    shared_bytes: int,
+    shared_columns: tuple[ColumnKey, ...],
 ) -> KernelSpec:
     """The description of the kernel of some stages, with the bytes of all of them."""
     distinct = distinct_stages(stages)
-    joined = stage_kernel(name, distinct, TILE_BLOCK // TILE_WORLDS)
+    joined = stage_kernel(name, distinct, THREADS_PER_WORLD)
     reason = "it runs together with the system before it"
     return replace(
         joined,
@@ -61,9 +82,9 @@ def tiled_spec(
         row_list=None,
         long=False,
         whole_warps=False,
-        tile=TILE_WORLDS,
+        tile=limits.worlds,
         sequence=len(stages),
-        block=TILE_BLOCK,
+        block=limits.block,
         shared_bytes=shared_bytes,
         shared_columns=shared_columns,
     )
@@ -90,9 +111,10 @@ def tiled_lines(
     stages: Sequence[KernelSpec],
     lists: Mapping[str, RowList],
     first_lines: Sequence[str],
+    tile_worlds: int,
     concurrent: Collection[str] = (),
 ) -> list[str]:
-    """The body of the kernel.
+    """The body of the kernel, for tiles of so many worlds.
 
     ``lists`` are the lists of rows, by the names of the stages that take them; other stages run for all rows. Stages
     are functions of the thread's index and of the parameters of a kernel. ``first_lines`` come before the first stage.
@@ -104,8 +126,8 @@ def tiled_lines(
         "inner = thread_in_block()",
         "width = threads_per_block()",
         "tile = (thread - inner) / width",
-        f"base = tile * {TILE_WORLDS}",
-        f"worlds = wp.min({TILE_WORLDS}, rows - base)",
+        f"base = tile * {tile_worlds}",
+        f"worlds = wp.min({tile_worlds}, rows - base)",
         *first_lines,
     ]
     for rows in {rows.name: rows for rows in lists.values()}.values():

@@ -13,7 +13,7 @@ from worldloom.core.codegen.kernel_text import KernelText
 from worldloom.core.codegen.tiles import shared_columns
 from worldloom.core.codegen.tiles.shared_columns import ListedRows, SharedTable
 from worldloom.core.codegen.tiles.tiled_kernel import (
-    RESIDENT_LIMITS,
+    SMALL_BATCH_LIMITS,
     sequence_function,
     tiled_lines,
     tiled_spec,
@@ -33,7 +33,7 @@ class TiledKernelWriter:
         shared_texts: The functions of columns in shared memory, which come before those of systems.
     """
 
-    limits = RESIDENT_LIMITS
+    limits = SMALL_BATCH_LIMITS
     all_parts: Sequence[FusedEntry] = ()
 
     def __init__(self, writer: KernelWriter) -> None:
@@ -60,12 +60,13 @@ class TiledKernelWriter:
         self.shared_texts += shared_columns.shared_texts(name, tables, size, writer.types)
         writer.texts.append(sequence_function(name, stages))
         shared = tuple(column for table in tables for column in table.columns)
-        spec = tiled_spec(name, stages, size, shared)
+        spec = tiled_spec(name, stages, self.limits, size, shared)
         count = writer.columns.bytes_per_world  # each column once: how often it is moved depends on the lists
         spec = replace(spec, bytes_read=sum(map(count, spec.loads)), bytes_written=sum(map(count, spec.stores)))
         pairs = zip(stages, tiled.groups, strict=True)
         concurrent = {stage.name for stage, group in pairs if group.nodes[0].system.concurrent}
-        lines = tiled_lines(name, stages, lists, shared_columns.slot_lines(name, tables), concurrent)
+        slots = shared_columns.slot_lines(name, tables)
+        lines = tiled_lines(name, stages, lists, slots, self.limits.worlds, concurrent)
         arguments = writer.columns.fields(spec.columns)
         text = KernelText(name, lines, arguments, [], errors=spec.takes_errors, registers=self._registers(tiled))
         return replace(spec, name=writer.write(text))
@@ -93,7 +94,7 @@ class TiledKernelWriter:
                     listed[rows.table] = rows, numbers | 1 << stage.row_list
         fields = {column: field for function in tiled.functions for column, field in function.target.columns.items()}
         chosen = shared_columns.choose_columns(tiled, self.all_parts, fields)
-        tables = shared_columns.shared_tables({column: fields[column] for column in chosen}, listed)
+        tables = shared_columns.shared_tables({c: fields[c] for c in chosen}, listed, self.limits.worlds)
         if not tables or tables[-1].map_end > self.limits.shared_bytes // 2:
             return []
         shared = frozenset(column for table in tables for column in table.columns)
