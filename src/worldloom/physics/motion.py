@@ -4,6 +4,7 @@ import worldloom as wl
 from worldloom.physics.mass import world_inverse_inertia
 
 SMALL_ANGLE_SQ = 0.01  # squared half angle below which series of 3 terms are exact in float32
+MAX_DOUBLINGS = 24  # of a rotation by a large angle
 
 
 @wl.function
@@ -23,14 +24,21 @@ def pushed(
 
 @wl.function
 def small_rotation(half: wl.vec3) -> wl.quat:
-    """The rotation by the angle ``2 |half|`` about ``half``."""
+    """The rotation by the angle ``2 |half|`` about ``half``.
+
+    A series for small angles; a larger one is halved, and its rotation squared as often.
+    """
     square = wl.length_sq(half)
-    if square < SMALL_ANGLE_SQ:
-        sine = 1.0 - square * (1.0 / 6.0) + square * square * (1.0 / 120.0)
-        cosine = 1.0 - square * 0.5 + square * square * (1.0 / 24.0)
-        return wl.quat(half.x * sine, half.y * sine, half.z * sine, cosine)
-    angle = wl.sqrt(square)
-    return wl.quat_from_axis_angle(half / angle, 2.0 * angle)
+    doublings = 0
+    while square > SMALL_ANGLE_SQ and doublings < MAX_DOUBLINGS:
+        half, square = half * 0.5, square * 0.25
+        doublings += 1
+    sine = 1.0 - square * (1.0 / 6.0) + square * square * (1.0 / 120.0)
+    cosine = 1.0 - square * 0.5 + square * square * (1.0 / 24.0)
+    rotation = wl.quat(half.x * sine, half.y * sine, half.z * sine, cosine)
+    for _ in range(doublings):
+        rotation = rotation * rotation
+    return rotation
 
 
 @wl.function
