@@ -53,3 +53,27 @@ def test_contacts_of_a_colour_are_independent() -> None:
         rows = contact["order"][first:end]
         bodies = [*contact["a_id"][rows], *contact["b_id"][rows]]
         assert len(bodies) == len(set(bodies))
+
+
+def test_bodies_with_a_joint_have_no_contact_of_the_first_colour() -> None:
+    """These are solved beside joints."""
+
+    @wl.system
+    def place(world: Plate):
+        for i in range(3):
+            world.spawn(Cube, position=wl.vec3(2.0 * float(i), 0.0, 0.99))
+        world.spawn(Cube, size=wl.vec3(20.0, 20.0, 0.5), motion=physics.STATIC)
+
+    @wl.system
+    def join(world: Plate):
+        a, b = world.at(Cube, 0), world.at(Cube, 1)
+        world.spawn(SOLID.Joint, a=a.ref, b=b.ref, anchor_a=wl.vec3(2.0, 0.0, 0.0))
+
+    entities = {Cube: wl.UpTo(4), **SOLID.entities(pairs=8, contacts=8, joints=1)}
+    definition = wl.Definition("Joined-test", Plate, entities, reset=(place, join), step=tuple(SOLID.step))
+    sim = wl.Simulation(definition, 1, "python", seed=0)
+    sim.step()
+    rows = {name: sim["Contact"].rows(name).numpy() for name in ("a_id", "b_id", "colour", "colour_end")}
+    colours = {int(min(a, b)): int(c) for a, b, c in zip(rows["a_id"], rows["b_id"], rows["colour"], strict=True)}
+    assert colours == {0: 1, 1: 1, 2: 0} and int(sim.world.contact_colours.numpy().ravel()[0]) == 2
+    assert list(rows["colour_end"][:2]) == [1, 3] and sim.errors() == []

@@ -63,6 +63,7 @@ class Body(wl.Entity):
     touching: bool  # derived; whether it had a contact in the last step
     colours: int  # derived; bits, the colours of its contacts, see physics.solving.colouring
     batch: int  # derived; 1 if the solver by colour moves it in this step, with others, else 0
+    pushed: wl.Transient(Twist)  # derived; velocity and spin without the impulses of contacts in this substep
     pose: wl.Transient(Pose)  # derived within a step that is solved by colour, see physics.solving.packed_bodies
     twist: wl.Transient(Twist)  # derived
     turning: wl.Transient(Turning)  # derived
@@ -103,7 +104,7 @@ class World(wl.World):
 
     contact_colours: int  # derived; number of colours of contacts in this step
     first_solved: int  # derived; id of the first contact to be solved
-    moving_end: int  # derived; one more than the id of the last body that is not static
+    moving_end: int  # derived; one more than the id of the last body that is not static, unless solved by colour
     joint_passes: int  # derived; passes over joints in this step, where it is solved by colour
     by_colour: bool  # derived; whether this step is solved by colour, see physics.solving.coloured
 

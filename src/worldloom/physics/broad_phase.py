@@ -81,6 +81,7 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
             body.radius = bounding_radius(body.shape, body.size)
         if not wl.isfinite(body.rotation[0] + body.rotation[1] + body.rotation[2] + body.rotation[3]):
             world.fail("the rotation of body {value} is not finite", body.id)  # a step would reset it to the identity
+        body.colours = 0
         body.inverse_mass = 0.0
         body.inverse_inertia = wl.mat33()
         if body.motion == DYNAMIC and (body.shape == PLANE or not (body.mass > 0.0 and wl.isfinite(body.mass))):

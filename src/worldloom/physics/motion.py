@@ -23,6 +23,29 @@ def pushed(
 
 
 @wl.function
+def pushed_again(
+    velocity: wl.vec3,
+    spin: wl.vec3,
+    free_velocity: wl.vec3,
+    free_spin: wl.vec3,
+    gravity: wl.vec3,
+    force: wl.vec3,
+    torque: wl.vec3,
+    mass: float,
+    inverse: wl.mat33,
+    h: float,
+):
+    """``pushed``, and the impulses of the last substep once more: (velocity, spin, free velocity, free spin).
+
+    What a body has beyond its free velocity and spin is what contacts gave it in the last substep, so this is a warm
+    start of all of them.
+    """
+    velocity_change, spin_change = velocity - free_velocity, spin - free_spin
+    velocity, spin = pushed(velocity, spin, gravity, force, torque, mass, inverse, h)
+    return velocity + velocity_change, spin + spin_change, velocity, spin
+
+
+@wl.function
 def small_rotation(half: wl.vec3) -> wl.quat:
     """The rotation by the angle ``2 |half|`` about ``half``.
 
@@ -48,6 +71,12 @@ def turned(rotation: wl.quat, spin: wl.vec3, h: float) -> wl.quat:
 
 
 @wl.function
+def spin_momentum(rotation: wl.quat, inertia: wl.mat33, spin: wl.vec3) -> wl.vec3:
+    """Angular momentum about the centre of mass, world axes."""
+    return wl.quat_rotate(rotation, inertia * wl.quat_rotate_inv(rotation, spin))
+
+
+@wl.function
 def integrate_rotation(rotation: wl.quat, spin: wl.vec3, inertia: wl.mat33, inverse: wl.mat33, h: float):
     """Free rotation by the midpoint rule with constant angular momentum: (rotation, spin, world inverse inertia).
 
@@ -58,7 +87,7 @@ def integrate_rotation(rotation: wl.quat, spin: wl.vec3, inertia: wl.mat33, inve
         inverse: inverse inertia, body frame.
         h: time, s.
     """
-    momentum = wl.quat_rotate(rotation, inertia * wl.quat_rotate_inv(rotation, spin))
+    momentum = spin_momentum(rotation, inertia, spin)
     halfway = small_rotation(spin * (0.25 * h)) * rotation
     spin = wl.quat_rotate(halfway, inverse * wl.quat_rotate_inv(halfway, momentum))
     rotation = turned(rotation, spin, h)

@@ -14,6 +14,7 @@ from worldloom.physics.joints.frames import (
 )
 from worldloom.physics.joints.passes import apply_impulse, joint_impulse, joint_pass
 from worldloom.physics.solving.body_access import BodyAccess
+from worldloom.physics.solving.packed_bodies import twist_of
 from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS
 
 
@@ -42,6 +43,14 @@ def joint_systems(World: type, Body: type, Joint: type) -> list[Any]:
 def joint_function(World: type, Body: type, Joint: type, access: BodyAccess) -> Any:
     """The function that takes one joint through a stage of a substep; a system over the world calls it."""
     place_of, motion_of, inertia_of, turn_body = access.place, access.motion, access.inertia, access.turn
+
+    @wl.function
+    def swing_body(world: World, body: Body, mass: float, velocity: wl.vec3, spin: wl.vec3):
+        """Stores velocity and spin of a body with a mass; its restart does not repeat the change."""
+        if mass > 0.0:
+            old_velocity, old_spin = motion_of(world, body, mass, True)
+            body.pushed += twist_of(velocity - old_velocity, spin - old_spin)
+            turn_body(world, body, mass, velocity, spin)
 
     @wl.function
     def solve_joint(world: World, joint: Joint, stage: int, h: float, rate: float, mass: float, relief: float):
@@ -85,7 +94,7 @@ def joint_function(World: type, Body: type, Joint: type, access: BodyAccess) -> 
                 )  # fmt: skip
                 back = wl.transpose(frame)
                 joint.linear_impulse, joint.angular_impulse, joint.free_impulse = back * linear, back * angular, free
-            turn_body(world, a, a_mass, v_a, w_a)
-            turn_body(world, b, b_mass, v_b, w_b)
+            swing_body(world, a, a_mass, v_a, w_a)
+            swing_body(world, b, b_mass, v_b, w_b)
 
     return solve_joint

@@ -5,7 +5,8 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
-from worldloom.physics.motion import integrate_rotation, pushed, turned
+from worldloom.physics.motion import integrate_rotation, pushed, pushed_again, spin_momentum, turned
+from worldloom.physics.solving.packed_bodies import twist_of, twist_parts
 from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS, WITHOUT_BIAS
 
 
@@ -14,7 +15,7 @@ def stage_of(number: int, sweeps: int, last: bool) -> int:
     """The stage of a pass: a warm start, sweeps with bias, sweeps without; restitution after the last substep."""
     if last:
         return RESTITUTION
-    if number == 0:
+    if number == 0:  # of joints, and in the first substep of contacts; bodies repeat the impulses of contacts later
         return WARM_START
     return WITH_BIAS if number <= sweeps else WITHOUT_BIAS
 
@@ -25,12 +26,16 @@ class BodyFunctions:
 
     Attributes:
         push: Adds the velocity of a substep by gravity, force and torque; a body that sleeps stands still.
+        restart: ``push``, and the impulses of contacts of the last substep once more, none if it is ``fresh``.
         move: Moves it by its velocity and spin for a substep.
+        carry: ``move``, and keeps what ``restart`` needs.
         release: Forgets the forces of this step.
     """
 
     push: Any
+    restart: Any
     move: Any
+    carry: Any
     release: Any
 
 
@@ -49,6 +54,21 @@ def body_functions(World: type, Body: type) -> BodyFunctions:
             )  # fmt: skip
 
     @wl.function
+    def restart_body(world: World, body: Body, h: float, fresh: bool):
+        if body.motion == DYNAMIC and body.awake:
+            velocity, spin, free_velocity, free_spin = body.velocity, body.spin, body.velocity, body.spin
+            if not fresh:
+                free_velocity, free_spin = twist_parts(body.pushed)
+            velocity, spin, free_velocity, free_spin = pushed_again(
+                velocity, spin, free_velocity, free_spin, world.gravity, body.force, body.torque, body.inverse_mass,
+                body.world_inverse_inertia, h,
+            )  # fmt: skip
+            body.velocity, body.spin = velocity, spin
+            body.pushed = twist_of(free_velocity, free_spin)
+        else:
+            push_body(world, body, h)
+
+    @wl.function
     def move_body(world: World, body: Body, h: float):
         if body.awake:
             body.position += body.velocity * h
@@ -60,8 +80,18 @@ def body_functions(World: type, Body: type) -> BodyFunctions:
                 body.rotation = turned(body.rotation, body.spin, h)
 
     @wl.function
+    def carry_body(world: World, body: Body, h: float):
+        if body.motion == DYNAMIC and body.awake:
+            free_velocity, free_spin = twist_parts(body.pushed)
+            free_momentum = spin_momentum(body.rotation, body.inertia, free_spin)
+            move_body(world, body, h)
+            body.pushed = twist_of(free_velocity, body.world_inverse_inertia * free_momentum)
+        else:
+            move_body(world, body, h)
+
+    @wl.function
     def release_body(world: World, body: Body):
         body.force = wl.vec3(0.0, 0.0, 0.0)
         body.torque = wl.vec3(0.0, 0.0, 0.0)
 
-    return BodyFunctions(push_body, move_body, release_body)
+    return BodyFunctions(push_body, restart_body, move_body, carry_body, release_body)

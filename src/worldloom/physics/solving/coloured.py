@@ -30,6 +30,7 @@ from worldloom.physics.solving.packed_contacts import (
     packed_impulses_of,
 )
 from worldloom.physics.solving.solver import (
+    WARM_START,
     bounce_aims,
     contact_aims,
     softness,
@@ -53,7 +54,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
     keep_contact, rate_contact, warm_contact = contacts.keep, contacts.rate, contacts.warm
     solve_contact = contacts.solve
     release_body = bodies.release
-    pack_body, unpack_body, push_packed, move_packed = packed.pack, packed.unpack, packed.push, packed.move
+    pack_body, unpack_body, restart_packed, move_packed = packed.pack, packed.unpack, packed.restart, packed.move
     solve_joint = joint_function(World, Body, Joint, packed.access)
 
     @wl.function
@@ -68,16 +69,6 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         warm_contact(world, a, b, fixed, a_inverse, b_inverse, between, arms, impulses, tangents)
         rate_contact(world, contact, fixed, a_inverse, b_inverse, between, arms)
         keep_contact(world, contact, between, arms, gaps, response, impulse)
-
-    @wl.function
-    def warm(world: World, contact: Contact):
-        """The warm start of a later substep."""
-        fixed = contact.fixed
-        a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
-        a_inverse, b_inverse = inertias(world, a, b, fixed)
-        _gaps, between, _impulse = apart_parts(contact.apart)
-        impulses, tangents, _peaks = impulse_parts(contact.packed_impulses)
-        warm_contact(world, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms, impulses, tangents)
 
     @wl.function
     def relax(world: World, contact: Contact):
@@ -136,16 +127,22 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         contact.impulses, contact.tangents, contact.peaks, contact.impulse = impulses, tangents, peaks, impulse
         contact.between = between
 
-    @wl.system(together=True)
+    @wl.system(together=True, concurrent=True)
     def solve_joints(world: World):
-        """The next pass over all joints."""
+        """The next pass over all joints; where bodies repeat the impulses of contacts, the next two.
+
+        Contacts of the first colour have none of their bodies, see colouring.
+        """
         if world.by_colour and world.count(Joint) > 0:
             h, rate, mass, relief = contact_softness(world.dt, world.joint_frequency, world.joint_damping)
-            number = world.joint_passes
-            stage = stage_of(number % PASSES, SWEEPS, number == PASSES * SUBSTEPS)
-            for joint in world.all(Joint):
-                solve_joint(world, joint, stage, h, rate, mass, relief)
-            world.joint_passes = number + 1
+            number, due = world.joint_passes, True
+            while due:
+                stage = stage_of(number % PASSES, SWEEPS, number == PASSES * SUBSTEPS)
+                for joint in world.all(Joint):
+                    solve_joint(world, joint, stage, h, rate, mass, relief)
+                number += 1
+                due = stage == WARM_START and number > PASSES
+            world.joint_passes = number
 
     def stage_systems(pass_contact: Any) -> list[Any]:
         """The systems that take all joints and contacts through a stage."""
@@ -158,7 +155,9 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         return [solve_joints, solve_colours]
 
     @wl.system(separate=True)
-    def stop_sleepers(body: Body, world: World):
+    def sort_bodies(body: Body, world: World):
+        """Finds bodies that systems over bodies move: those that are awake, without those of LONE contacts."""
+        body.batch = int(world.by_colour and body.awake and body.colours != 1)
         if world.by_colour and body.motion == DYNAMIC and not body.awake:
             body.velocity = wl.vec3(0.0, 0.0, 0.0)
             body.spin = wl.vec3(0.0, 0.0, 0.0)
@@ -167,16 +166,16 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
 
     @wl.system(where=("batch", 1), disjoint=True, together=True)
     def pack_movers(listed: Body, world: World):
-        """Before the first push of a step."""
+        """Before the first substep."""
         body = world.at(Body, listed.id)
         if body.inverse_mass > 0.0:
             pack_body(world, body)
 
     @wl.system(where=("batch", 1), disjoint=True, together=True)
-    def push_movers(listed: Body, world: World):
+    def restart_movers(listed: Body, world: World):
         body = world.at(Body, listed.id)
         if body.inverse_mass > 0.0:
-            push_packed(world, body, world.dt / float(SUBSTEPS))
+            restart_packed(world, body, world.dt / float(SUBSTEPS))
 
     @wl.system(where=("batch", 1), disjoint=True, together=True)
     def move_bodies(listed: Body, world: World):
@@ -198,8 +197,9 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         if world.by_colour:
             release_body(world, body)
 
-    begun, warmed, biased, relaxed, bounced = map(stage_systems, (begin, warm, press, relax, bounce))
+    begun, biased, relaxed, bounced = map(stage_systems, (begin, press, relax, bounce))
     rest = [*biased, move_bodies, *relaxed]
-    first = [stop_sleepers, pack_movers, push_movers, *begun, *rest]
-    later = [push_movers, *warmed, *rest] * (SUBSTEPS - 1)
-    return [lone_system(World, Body, Contact), *first, *later, *bounced, unpack_movers, release_bodies]
+    first = [pack_movers, restart_movers, *begun, *rest]
+    later = [restart_movers, *rest] * (SUBSTEPS - 1)
+    lone = lone_system(World, Body, Contact)
+    return [sort_bodies, lone, *first, *later, *bounced, unpack_movers, release_bodies]

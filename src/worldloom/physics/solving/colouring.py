@@ -3,7 +3,8 @@
 No two contacts of a colour have a dynamic body in common, so they can be solved at the same time with the result of
 solving them one after the other. Contacts take the lowest colour that is free at both bodies, in the order of rows:
 first those of two dynamic bodies, then the others, so that static bodies have the last word.
-Bodies remember 30 colours; contacts that find none of them free get colours of their own.
+Bodies remember 30 colours; contacts that find none of them free get colours of their own. Bodies with a joint have no
+contact of the first colour, whose contacts can therefore be solved at the same time as joints.
 """
 
 from typing import Any
@@ -32,30 +33,22 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
 
     Afterwards ``world.contact_colours`` is the number of colours, and bodies from ``world.moving_end`` on are static.
     In worlds that are not solved by colour, ``world.first_solved`` is the first row to be solved, the k-th contact to
-    be solved is the row ``order`` of the row k after it, and those of colour c end before ``colour_end`` of the row c
-    after it.
+    be solved is the row ``order`` of the row k after it, and those of the c-th colour that occurs end before
+    ``colour_end`` of the row c after it.
 
     With ``by_colour``, systems over contacts of one colour follow: ``world.by_colour`` says whether they solve a world.
     ``contact.batch`` is the colour of a contact, LONE of the only contact of a body that has no joint, and -1 of those
-    that they do not solve. ``body.batch`` is 1 for bodies that systems over bodies move: those that are awake, without
-    those of LONE contacts.
+    that they do not solve. The colours of the body of a LONE contact are 1, of no other body.
     """
 
     @wl.function
     def colour_contacts(world: World):
         weightless = wl.length_sq(world.gravity) == 0.0
         world.by_colour = by_colour and world.substeps == SUBSTEPS and world.sweeps == SWEEPS and not weightless
-        world.moving_end = 0
-        for body in world.all(Body):
-            body.colours = 0
-            body.batch = int(world.by_colour and body.awake)
-            if body.motion != STATIC:
-                world.moving_end = body.id + 1
-        if by_colour:
-            for joint in world.all(Joint):
-                a, b = world.at(Body, joint.a_id), world.at(Body, joint.b_id)
-                a.colours, b.colours = COUPLED, COUPLED
-        shared = 0
+        for joint in world.all(Joint):
+            a, b = world.at(Body, joint.a_id), world.at(Body, joint.b_id)
+            a.colours, b.colours = COUPLED | 1, COUPLED | 1
+        lowest, shared = MAX_SHARED_COLOURS, 0
         total = 0
         first = -1
         too_many = False
@@ -80,18 +73,16 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                     too_many = too_many or colour >= COLOURS
                     contact.batch = colour if world.by_colour else -1
                     if colour < MAX_SHARED_COLOURS:
-                        shared = max(shared, colour + 1)
+                        lowest, shared = min(lowest, colour), max(shared, colour + 1)
                         if a.inverse_mass > 0.0:
                             a.colours = a.colours | (1 << colour)
                         if b.inverse_mass > 0.0:
                             b.colours = b.colours | (1 << colour)
-                    if by_colour and both_move:
+                    if both_move:
                         a.colours, b.colours = a.colours | COUPLED, b.colours | COUPLED
         world.joint_passes = 0
         if world.by_colour and too_many:
             world.by_colour = False
-            for body in world.all(Body):
-                body.batch = 0
             for contact in world.all(Contact):
                 contact.batch = -1
         if world.by_colour:
@@ -102,21 +93,24 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                         body = world.at(Body, contact.a_id)
                     if body.colours == 1:
                         contact.batch = LONE
-                        body.batch = 0
         world.first_solved = max(first, 0)
-        if not world.by_colour:  # by colour, contacts are listed by batch
-            for colour in range(shared):
+        if not world.by_colour:  # by colour, contacts and bodies are listed by batch
+            world.moving_end = 0
+            for body in world.all(Body):
+                if body.motion != STATIC:
+                    world.moving_end = body.id + 1
+            for colour in range(lowest, shared):
                 for contact in world.all(Contact):
                     if contact.colour == colour:
                         world.at(Contact, world.first_solved + total).order = contact.id
                         total += 1
-                world.at(Contact, world.first_solved + colour).colour_end = total
+                world.at(Contact, world.first_solved + colour - lowest).colour_end = total
             for contact in world.all(Contact):
                 if contact.colour == MAX_SHARED_COLOURS:
                     world.at(Contact, world.first_solved + total).order = contact.id
                     total += 1
-                    world.at(Contact, world.first_solved + shared).colour_end = total
+                    world.at(Contact, world.first_solved + shared - lowest).colour_end = total
                     shared += 1
-        world.contact_colours = shared
+        world.contact_colours = max(shared - lowest, 0)  # without the first, where all contacts have bodies with joints
 
     return colour_contacts

@@ -9,14 +9,9 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, KINEMATIC
+from worldloom.physics.motion import spin_momentum
 
 WORK_TOLERANCE = 1e-5  # share of the kinetic energy of free motion
-
-
-@wl.function
-def spin_momentum(rotation: wl.quat, inertia: wl.mat33, spin: wl.vec3) -> wl.vec3:
-    """Angular momentum about the centre of mass, world axes."""
-    return wl.quat_rotate(rotation, inertia * wl.quat_rotate_inv(rotation, spin))
 
 
 def energy_functions(World: type, Body: type, Joint: type) -> tuple[Any, Any]:

@@ -21,8 +21,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, KINEMATIC
 from worldloom.physics.mass import scaled_inverse, world_inverse_inertia
-from worldloom.physics.motion import small_rotation
-from worldloom.physics.solving.energy import spin_momentum
+from worldloom.physics.motion import small_rotation, spin_momentum
 
 LINKED = 1  # exchanged impulses
 ANCHORED = 2  # with a body that is not dynamic

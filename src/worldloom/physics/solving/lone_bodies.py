@@ -9,7 +9,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import KINEMATIC, Response
 from worldloom.physics.geometry.clipping import Points
-from worldloom.physics.motion import integrate_rotation, pushed, turned
+from worldloom.physics.motion import integrate_rotation, pushed_again, spin_momentum, turned
 from worldloom.physics.solving.body_motion import stage_of
 from worldloom.physics.solving.colouring import LONE, PASSES, SUBSTEPS, SWEEPS
 from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
@@ -49,6 +49,7 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
         body = world.at(Body, contact.a_id if moves_a else contact.b_id)
         other = world.at(Body, contact.b_id if moves_a else contact.a_id)
         position, rotation, velocity, spin = body.position, body.rotation, body.velocity, body.spin
+        free_velocity, free_spin = velocity, spin
         inverse = body.world_inverse_inertia  # a mass of 0 stands for that of the other body
         normal, first, count = contact.normal, contact.tangent, contact.num_points
         impulses, tangents, peaks, impulse = contact.impulses, contact.tangents, wl.vec4(), 0.0
@@ -58,15 +59,18 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
         for substep in range(SUBSTEPS + 1):
             last = substep == SUBSTEPS
             if not last:
-                velocity, spin = pushed(
-                    velocity, spin, world.gravity, body.force, body.torque, body.inverse_mass, inverse, h
-                )
-            for number in range(1 if last else PASSES):
+                velocity, spin, free_velocity, free_spin = pushed_again(
+                    velocity, spin, free_velocity, free_spin, world.gravity, body.force, body.torque,
+                    body.inverse_mass, inverse, h,
+                )  # fmt: skip
+            for number in range(int(substep > 0 and not last), 1 if last else PASSES):
                 stage = stage_of(number, SWEEPS, last)
                 moves = number == SWEEPS + 1
                 if moves:
                     position += velocity * h
+                    free_momentum = spin_momentum(rotation, body.inertia, free_spin)
                     rotation, spin, inverse = integrate_rotation(rotation, spin, body.inertia, body.inverse_inertia, h)
+                    free_spin = inverse * free_momentum
                 if moves or substep + number == 0:
                     a_position, a_rotation = other_pose(world, other, substep + int(moves), h)
                     b_position, b_rotation = position, rotation

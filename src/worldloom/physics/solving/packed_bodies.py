@@ -11,7 +11,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import Moments, Pose, Turning, Twist
-from worldloom.physics.motion import integrate_rotation, pushed
+from worldloom.physics.motion import integrate_rotation, pushed_again, spin_momentum
 from worldloom.physics.solving.body_access import BodyAccess
 
 
@@ -89,14 +89,15 @@ class PackedBodies:
         access: Where its state is.
         pack: Copies the state of a body with a mass into the vectors.
         unpack: Copies it back.
-        push: Adds the velocity of ``h`` seconds by gravity, force and torque to a body with a mass.
+        restart: Adds the velocity of ``h`` seconds by gravity, force and torque to a body with a mass, and the impulses
+            of the last substep.
         move: Moves a body with a mass by its velocity and spin for ``h`` seconds.
     """
 
     access: BodyAccess
     pack: Any
     unpack: Any
-    push: Any
+    restart: Any
     move: Any
 
 
@@ -109,6 +110,7 @@ def packed_bodies(World: type, Body: type) -> PackedBodies:
         inertia, inverse, turned_inverse = body.inertia, body.inverse_inertia, body.world_inverse_inertia
         body.pose = pose_of(position, rotation)
         body.twist = twist_of(velocity, spin)
+        body.pushed = twist_of(velocity, spin)
         body.turning = turning_of(turned_inverse)
         body.moments = moments_of(inertia, inverse)
 
@@ -150,11 +152,16 @@ def packed_bodies(World: type, Body: type) -> PackedBodies:
             body.twist = twist_of(velocity, spin)
 
     @wl.function
-    def push_packed(world: World, body: Body, h: float):
+    def restart_packed(world: World, body: Body, h: float):
         velocity, spin = twist_parts(body.twist)
+        free_velocity, free_spin = twist_parts(body.pushed)
         inverse = turning_matrix(body.turning)
-        velocity, spin = pushed(velocity, spin, world.gravity, body.force, body.torque, body.inverse_mass, inverse, h)
+        velocity, spin, free_velocity, free_spin = pushed_again(
+            velocity, spin, free_velocity, free_spin, world.gravity, body.force, body.torque, body.inverse_mass,
+            inverse, h,
+        )  # fmt: skip
         body.twist = twist_of(velocity, spin)
+        body.pushed = twist_of(free_velocity, free_spin)
 
     @wl.function
     def move_packed(world: World, body: Body, h: float):
@@ -162,10 +169,13 @@ def packed_bodies(World: type, Body: type) -> PackedBodies:
         velocity, spin = twist_parts(body.twist)
         position += velocity * h
         inertia, inverse = moments_parts(body.moments)
+        free_velocity, free_spin = twist_parts(body.pushed)
+        free_momentum = spin_momentum(rotation, inertia, free_spin)
         rotation, spin, inverse = integrate_rotation(rotation, spin, inertia, inverse, h)
         body.pose = pose_of(position, rotation)
         body.twist = twist_of(velocity, spin)
+        body.pushed = twist_of(free_velocity, inverse * free_momentum)
         body.turning = turning_of(inverse)
 
     access = BodyAccess(place_of, motion_of, inertia_of, turn_body)
-    return PackedBodies(access, pack_body, unpack_body, push_packed, move_packed)
+    return PackedBodies(access, pack_body, unpack_body, restart_packed, move_packed)
