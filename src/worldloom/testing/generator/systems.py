@@ -61,6 +61,8 @@ class SystemGenerator(StatementGenerator):
         self.draws = sort != "observe"
         self.queries = self.chance(0.5)
         """Whether it may query neighbours; it then does not change positions."""
+        self.disjoint = False
+        """Whether it promises ``disjoint=True``; it then accumulates into no other entity, which would be a store."""
 
     def role(self, kind: str, name: str) -> str:
         """The access to a component: "own" and "read" where it may be read, "add" where it is accumulated into."""
@@ -116,6 +118,7 @@ class SystemGenerator(StatementGenerator):
         names = [name for name, _ in partner.fields if name[0] in "cdn" and name != "narrow"]
         for component in self.rng.sample(names, min(3, len(names))):
             self.plan[partner.root, component] = PARTNER
+        self.disjoint = True
         return partner
 
     def enter_partner(self, name: str, kind: KindSpec) -> None:
@@ -138,7 +141,7 @@ class SystemGenerator(StatementGenerator):
             if free and role == "own":
                 scope.writes.append((text, of))
             if role == "add" and not free:
-                way = self.way(kind.root, component, of)
+                way = None if self.disjoint else self.way(kind.root, component, of)
                 if way is not None:
                     scope.adds.append((text, of, way))
                     continue
