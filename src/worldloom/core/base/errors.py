@@ -20,6 +20,8 @@ class WorldloomError(Exception):
 class DefinitionError(WorldloomError):
     """A world, entity or system that cannot run, detected when it is defined or registered.
 
+    The interpreter also raises it where a system breaks its promise ``disjoint=True``.
+
     Attributes:
         problem: What is wrong, in one sentence.
         fix: How to fix it, in one sentence.

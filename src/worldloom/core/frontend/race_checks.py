@@ -8,12 +8,15 @@ refused in :mod:`worldloom.core.frontend.shared_loop`.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from worldloom.core.base.source import Source
 from worldloom.core.frontend.access import Access
 from worldloom.core.frontend.values import Owner, Value, WorldType
 from worldloom.core.model.entity import Components, Has
+
+if TYPE_CHECKING:
+    from worldloom.core.frontend.shared_loop import SharedLoop
 
 # -- one statement ---------------------------------------------------------------------------------------------------
 
@@ -93,6 +96,18 @@ def self_accumulated_components(owner: Owner, access: Access) -> frozenset[str]:
     return frozenset(
         component for kind, component in access.other_write if kind is owner and component in access.own_write
     )
+
+
+def promised_components(disjoint: bool, over_world: bool, access: Access, loops: list[SharedLoop]) -> frozenset[str]:
+    """Components of entities that a system writes under a promise that no other entity or iteration uses them.
+
+    ``disjoint`` is the promise of the system, ``loops`` are its shared loops, which all have it in a system over the
+    world.
+    """
+    promised = {name for loop in loops if loop.disjoint for name in loop.stored}
+    if disjoint or (over_world and loops):
+        promised |= {name for _, name in access.other_write}
+    return frozenset(promised | access.own_write.keys() if disjoint else promised)
 
 
 def refuse_races(source: Source, owner: Owner, access: Access, disjoint: bool = False) -> None:

@@ -37,8 +37,8 @@ def share(iterations: int, disjoint: bool = False) -> range:
     CPU, and in the interpreter.
 
     ``wl.share(n, disjoint=True)`` promises that no iteration uses what another one writes: in a system over the world
-    components of entities, in a system over an entity elements of its arrays, at any index. The engine cannot check it:
-    where it is broken, results depend on the order.
+    components of entities, in a system over an entity elements of its arrays, at any index. Only the interpreter
+    checks it: where it is broken, results of compiled code depend on the order.
     """
     return range(iterations)
 
@@ -281,7 +281,7 @@ def translate_shared_loop(flow: Statements, name: str, call: ast.Call, node: ast
             for row, component, first_index in shared_loop.stores
         }.values():
             start += flow.target.prefetch(row, component, first_index, shared_loop.iterations)
-    return [*start, *flow.target.loop_shared(counter, count, body, reductions), *end]
+    return [*start, *flow.target.loop_shared(counter, count, body, reductions, disjoint), *end]
 
 
 def _promises_disjoint(flow: Statements, call: ast.Call) -> bool:

@@ -15,7 +15,12 @@ from worldloom.core.frontend import nodes
 from worldloom.core.frontend.access import Access
 from worldloom.core.frontend.calls.world_function import WorldFunction, expand_calls, takes_world
 from worldloom.core.frontend.helper import Helper
-from worldloom.core.frontend.race_checks import refuse_races, refuse_stale_grids, self_accumulated_components
+from worldloom.core.frontend.race_checks import (
+    promised_components,
+    refuse_races,
+    refuse_stale_grids,
+    self_accumulated_components,
+)
 from worldloom.core.frontend.shared_loop import auto_threads
 from worldloom.core.frontend.targets.accessors import type_code
 from worldloom.core.frontend.targets.fills import fold_fills
@@ -54,6 +59,7 @@ class System(SystemFunction):
         concurrent: Whether the next of them may run at the same time.
         access: Its reads and writes.
         draws: Whether it draws random numbers.
+        promised: Components whose uses the interpreter notes, to check promises that entities are disjoint.
     """
 
     def __init__(
@@ -131,6 +137,7 @@ class System(SystemFunction):
             refuse_stale_grids(source, self.access)
         else:
             refuse_races(source, self.owner, self.access, disjoint)
+        self.promised = promised_components(disjoint, self.over_world, self.access, flow.shared_loops)
 
     @property
     def over_world(self) -> bool:
@@ -315,7 +322,7 @@ class System(SystemFunction):
 
     def python_function(self, kind: Owner | Pair, runtime: Any, exact: bool = False) -> Callable[..., None]:
         """The user's function with explicit types, for the interpreter ``runtime``."""
-        target = PythonTarget(self.place, self.engine, exact)
+        target = PythonTarget(self.place, self.engine, exact, self.promised)
         flow = self._translate(target, self._typed(kind))
         names = [a.arg for a in self.arguments()]
         return compile_python(self.source, flow, names, target, runtime)
@@ -358,11 +365,12 @@ def system(
     ``@wl.system(where=("kind", 2))`` runs for the entities whose component has this value; a GPU works through a list
     of them, so that the others cost no time. ``where=("kind", range(5))`` runs for those with 0, then for those with 1,
     and so on. ``disjoint=True`` promises that no entity that runs at the same time uses a component of another entity
-    that it writes; the system may then store into other entities. ``registers=128`` limits the registers of a thread on
-    a GPU, so that more threads run at the same time. Adjacent systems with ``together=True`` are one kernel on a GPU,
-    in which a block of threads takes a few worlds through all of them: for sequences of short systems. Of these, one
-    with ``concurrent=True`` promises that the next system, for its first value of ``where``, uses nothing that this one
-    writes, and writes nothing that it uses: threads without work in one go on with the other.
+    that it writes; the system may then store into other entities. The interpreter checks the promise.
+    ``registers=128`` limits the registers of a thread on a GPU, so that more threads run at the same time. Adjacent
+    systems with ``together=True`` are one kernel on a GPU, in which a block of threads takes a few worlds through all
+    of them: for sequences of short systems. Of these, one with ``concurrent=True`` promises that the next system, for
+    its first value of ``where``, uses nothing that this one writes, and writes nothing that it uses: threads without
+    work in one go on with the other.
     """
     per_entity = 1 if threads is None else threads
     if registers is not None and (isinstance(registers, bool) or not 32 <= registers <= 255):

@@ -14,7 +14,7 @@ from worldloom.core.base.source import Source
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.statements import Statements
 from worldloom.core.frontend.targets.accessors import type_code
-from worldloom.core.frontend.targets.python_target import PythonTarget
+from worldloom.core.frontend.targets.python_target import NOTES, PythonTarget
 from worldloom.core.frontend.values import RefType, is_plain
 from worldloom.core.kernels.exact import INTERPRETED
 from worldloom.core.kernels.operators import HELPERS
@@ -84,6 +84,8 @@ def compile_python(
     space.update({name: python for name, (_, python) in HELPERS.items()})
     space.update(INTERPRETED)
     space.update(target.objects)
+    if target.promised:
+        space.update({f"wl_note_{name}": getattr(runtime.promises, name) for name in NOTES})
     space.update({f"wl_helper_{name}": helper.python_function(target.exact) for name, helper in target.helpers.items()})
     exec(compile(module, source.file, "exec"), space)  # noqa: S102
     compiled: Callable[..., Any] = space[source.name]

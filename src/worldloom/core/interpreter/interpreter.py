@@ -10,6 +10,7 @@ import numpy as np
 from worldloom.core.frontend.system import System
 from worldloom.core.interpreter import launches
 from worldloom.core.interpreter.compaction import compact_pooled
+from worldloom.core.interpreter.promises import Promises
 from worldloom.core.interpreter.rows import Row, raw, row_class
 from worldloom.core.kernels.guards import Alarm
 from worldloom.core.kernels.random import STREAM_SHIFT, Key
@@ -58,6 +59,7 @@ class Interpreter:
         self._spawned = dict.fromkeys(schedule.counts.populations, 0)
         """Number of entities spawned since the last compaction, for each pooled population."""
         self._node: SystemNode
+        self.promises = Promises(self._refuse)
 
     # -- called by systems -------------------------------------------------------------------------------------------
 
@@ -185,6 +187,7 @@ class Interpreter:
 
     def run(self, entries: list[Entry], simulation: Any) -> None:
         """Run the entries of a schedule in order, each for all its rows."""
+        self.promises.forget()
         with np.errstate(all="ignore"):
             for entry in entries:
                 if isinstance(entry, HostNode):
@@ -218,11 +221,17 @@ class Interpreter:
         """The entities of every run of a system in the current world, with the index of the run."""
         if isinstance(node.view, Pair):
             return self._pairs(node.view)
-        runs = enumerate((row,) for row in self.rows(node.table))
-        where = node.system.where
-        if where is None:
-            return runs
-        return ((slot, row) for slot, row in runs if getattr(row[0], where.component) == node.value)
+        runs: Iterator[tuple[int, tuple[Row, ...]]] = enumerate((row,) for row in self.rows(node.table))
+        component = None
+        if node.system.where is not None:
+            component = node.system.where.component
+            runs = ((slot, row) for slot, row in runs if getattr(row[0], component) == node.value)
+        return self.promises.entities(node.table, component, runs) if node.system.disjoint else runs
+
+    def _refuse(self, problem: str, fix: str, line: int) -> None:
+        """Raise the error of a broken promise, unless a fault of the world has led to the wrong row."""
+        if not self.tables[WORLD]["broken"].values[self._world].any():
+            raise self._node.system.source.error(f"race: in world {self.world_id}, {problem}", fix, line)
 
     def _pairs(self, pair: Pair) -> Iterator[tuple[int, tuple[Row, ...]]]:
         """Every pair of the current world, with its index."""

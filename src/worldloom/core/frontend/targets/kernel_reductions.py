@@ -80,7 +80,12 @@ class KernelReductions(KernelColumns):
         return [accessors.prefetch(self._memory_column(row, array, write=True), array, self._row(row), first, elements)]
 
     def loop_shared(
-        self, counter: str, iterations: ast.expr, body: list[ast.stmt], reductions: list[tuple[Value, Field]]
+        self,
+        counter: str,
+        iterations: ast.expr,
+        body: list[ast.stmt],
+        reductions: list[tuple[Value, Field]],
+        disjoint: bool = False,
     ) -> list[ast.stmt]:
         """Every thread runs each ``threads``-th iteration and reduces on its own.
 

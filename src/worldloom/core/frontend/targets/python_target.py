@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +15,13 @@ from worldloom.core.arithmetic.values import composite_maker, interpreted, size_
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.bounds import Bounds
 from worldloom.core.frontend.targets.target import Target
-from worldloom.core.frontend.values import Value
+from worldloom.core.frontend.values import Value, WorldType
 from worldloom.core.model.dtypes import SCALARS, canonical
 from worldloom.core.model.entity import Has
 from worldloom.core.model.fields import Field
+
+NOTES = ("reads", "writes", "array", "iterations")
+"""What the interpreter notes, to check ``disjoint=True``; in generated code the names begin with ``wl_note_``."""
 
 
 class PythonTarget(Target):
@@ -25,10 +29,13 @@ class PythonTarget(Target):
 
     Attributes:
         objects: The objects that the generated code names: literals, types, and functions resolved by argument types.
+        promised: The components of entities whose uses the generated code notes, to check ``disjoint=True``.
     """
 
-    def __init__(self, location: str, engine: bool = False, exact: bool = False) -> None:
-        self.location, self.engine, self.exact = location, engine, exact
+    def __init__(
+        self, location: str, engine: bool = False, exact: bool = False, promised: frozenset[str] = frozenset()
+    ) -> None:
+        self.location, self.engine, self.exact, self.promised = location, engine, exact, promised
         self.helpers: dict[str, Any] = {}
         self.objects: dict[str, Any] = {}
         self._names: dict[Any, str] = {}
@@ -42,6 +49,12 @@ class PythonTarget(Target):
 
     def _runtime(self, method: str, *arguments: ast.expr) -> ast.expr:
         return nodes.call(nodes.attribute(nodes.name("wl_runtime"), method), *arguments)
+
+    def _noted(self, row: Value, field: Field, use: str) -> ast.expr:
+        """The row whose component is used next: ``use`` is ``reads`` or ``writes``."""
+        if field.name not in self.promised or isinstance(row.type, WorldType):
+            return row.node
+        return nodes.call(f"wl_note_{use}", row.node, nodes.constant(field.name))
 
     def local(self, name: str) -> str:
         return f"{name}_" if name == "wp" or name.startswith("wl_") else name
@@ -87,13 +100,13 @@ class PythonTarget(Target):
         ]
 
     def read(self, row: Value, field: Field) -> ast.expr:
-        return nodes.attribute(row.node, field.name)
+        return nodes.attribute(self._noted(row, field, "reads"), field.name)
 
     def raw(self, row: Value, field: Field) -> ast.expr:
-        return self._runtime("raw", row.node, nodes.constant(field.name))
+        return self._runtime("raw", self._noted(row, field, "reads"), nodes.constant(field.name))
 
     def write(self, row: Value, field: Field, value: ast.expr) -> list[ast.stmt]:
-        return [nodes.store(nodes.attribute(row.node, field.name), value)]
+        return [nodes.store(nodes.attribute(self._noted(row, field, "writes"), field.name), value)]
 
     def write_component(self, row: Value, field: Field, indices: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
         return self.write(row, field, nodes.call("wl_replace", self.read(row, field), value, *indices))
@@ -105,14 +118,15 @@ class PythonTarget(Target):
         if indices is not None:
             assignments, indices = self._indices_once(indices)
             start += assignments
-        now = self.read(row, field) if indices is None else self.element(row, field, indices)
-        combined = self.combine(operator, now, value, field)
-        return [
-            *start,
-            *(self.write(row, field, combined) if indices is None else self.set_element(row, field, indices, combined)),
-        ]
+        place: ast.expr = nodes.attribute(row.node, field.name)
+        if indices is not None:
+            place = nodes.index(place, *indices)
+        combined = self.combine(operator, place, value, field)
+        return [*start, nodes.store(copy.copy(place), combined)]
 
     def array(self, row: Value, field: Field) -> ast.expr:
+        if field.name in self.promised and not isinstance(row.type, WorldType):
+            return nodes.call("wl_note_array", row.node, nodes.constant(field.name))
         return nodes.attribute(row.node, field.name)
 
     def element(self, row: Value, field: Field, indices: list[ast.expr]) -> ast.expr:
@@ -179,7 +193,24 @@ class PythonTarget(Target):
         rows = self._runtime(
             "nearest", nodes.constant(kind.__name__), nodes.constant(field.name), point, nodes.constant(k)
         )
-        return [ast.For(ast.Name(name, ast.Store()), rows, body, [], None)]
+        found: list[ast.stmt] = [ast.For(ast.Name(name, ast.Store()), rows, body, [], None)]
+        if field.name not in self.promised:
+            return found
+        noted = nodes.call("wl_note_reads", nodes.name(name), nodes.constant(field.name))
+        return [*self.loop_rows(name, kind, [ast.Expr(noted)]), *found]
+
+    def loop_shared(
+        self,
+        counter: str,
+        iterations: ast.expr,
+        body: list[ast.stmt],
+        reductions: list[tuple[Value, Field]],
+        disjoint: bool = False,
+    ) -> list[ast.stmt]:
+        numbers: ast.expr = nodes.call("range", iterations)
+        if disjoint and self.promised:
+            numbers = nodes.call("wl_note_iterations", numbers)
+        return [ast.For(ast.Name(counter, ast.Store()), numbers, body, [], None)]
 
     def random(self, function: str, draw: ast.expr, arguments: list[ast.expr]) -> ast.expr:
         function = "exact_normal" if self.exact and function == "normal" else function

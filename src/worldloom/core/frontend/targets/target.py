@@ -201,11 +201,17 @@ class Target(ABC):
         """Run ``body`` for every entity of ``kind`` in this world."""
 
     def loop_shared(
-        self, counter: str, iterations: ast.expr, body: list[ast.stmt], reductions: list[tuple[Value, Field]]
+        self,
+        counter: str,
+        iterations: ast.expr,
+        body: list[ast.stmt],
+        reductions: list[tuple[Value, Field]],
+        disjoint: bool = False,
     ) -> list[ast.stmt]:
         """Run ``body`` for the numbers below ``iterations``, a variable or a literal; several threads may share them.
 
-        ``reductions`` are the components of the own row that the iterations accumulate into.
+        ``reductions`` are the components of the own row that the iterations accumulate into. With ``disjoint`` the user
+        promises that no iteration uses what another one writes.
         """
         return [ast.For(ast.Name(counter, ast.Store()), nodes.call("range", iterations), body, [], None)]
 
