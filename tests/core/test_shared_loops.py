@@ -215,6 +215,7 @@ class Shelf(wl.World):
 
 
 class Book(wl.Entity):
+    lines: int
     pages: wl.Array(float, 16)
 
 
@@ -273,3 +274,26 @@ def test_disjoint_iterations_of_an_entity_store_at_any_index() -> None:
     simulation = wl.Simulation(DECKS, 2, "cpu", seed=0)
     Machine(simulation).step()
     assert (simulation[Deck].places.numpy() == [(5 * k + 2) % 6 for k in range(6)]).all()
+
+
+def test_iterations_of_a_disjoint_system_are_reduced_as_in_others() -> None:
+    """The promise is about entities: the threads of one entity all count in its row."""
+
+    @wl.system(threads=32, disjoint=True)
+    def count(book: Book):
+        book.lines = 0
+        for k in wl.share(50):
+            if k % 3 == 0:
+                book.lines += 1
+
+    definition = wl.Definition("Count-test", Shelf, {Book: 2}, reset=(), step=(count,))
+    cpu, machine_side = (wl.Simulation(definition, 3, "cpu", seed=1) for _ in range(2))
+    cpu.step()
+    Machine(machine_side).step()
+    assert (cpu[Book].lines.numpy() == 17).all() and first_difference(cpu, machine_side, 0) is None
+    with pytest.raises(wl.DefinitionError, match="all would store 'lines'"):
+
+        @wl.system(threads=32, disjoint=True)
+        def number(book: Book):
+            for k in wl.share(50):
+                book.lines = k

@@ -44,7 +44,8 @@ class Accumulation(Expressions):
         shared = (isinstance(row.type, RowType) and not self.is_own(row, attribute, subscript)) or isinstance(
             row.type, WorldType
         )
-        if self.disjoint and isinstance(row.type, RowType):
+        loop = self.shared_loop  # whose iterations are threads of one entity, with a promise of their own
+        if self.disjoint and isinstance(row.type, RowType) and (loop is None or (loop.disjoint and not row.type.own)):
             return None
         return (row, attribute, subscript) if shared and not self.world_system else None
 
