@@ -22,6 +22,7 @@ from worldloom.core.frontend.race_checks import (
     self_accumulated_components,
 )
 from worldloom.core.frontend.shared_loop import auto_threads
+from worldloom.core.frontend.system_options import refuse_options
 from worldloom.core.frontend.targets.accessors import type_code
 from worldloom.core.frontend.targets.fills import fold_fills
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
@@ -105,25 +106,7 @@ class System(SystemFunction):
             )
         if self.auto_threads:
             self.threads = auto_threads(flow.shared_loops)
-        if together and separate:
-            raise source.error(
-                "a system cannot have a kernel of its own and run together with others",
-                "leave 'separate' or 'together' out",
-                source.tree,
-            )
-        if concurrent and not together:
-            raise source.error(
-                "a system runs at the same time as the next one only in the same kernel",
-                "add together=True to both, or leave 'concurrent' out",
-                source.tree,
-            )
-        if together and (self.threads > 1 or self.pair is not None):
-            what = (
-                "a system over pairs" if self.pair is not None else f"a system with {self.threads} threads per entity"
-            )
-            raise source.error(
-                f"{what} cannot run together with others in one kernel", "leave 'together' out", source.tree
-            )
+        refuse_options(source, self.threads, self.pair is not None, separate, together, concurrent)
         self.self_accumulated = (
             self_accumulated_components(self.owner, self.access)
             if self.pair is None and not self.over_world
