@@ -9,7 +9,9 @@ which never sleep.
 ``--check`` compares all columns in exact mode after every step, bit for bit: 2 worlds for 40 steps of the
 interpreter with the CPU, and 64 worlds for 200 steps of the CPU with the GPU of ``--device``. ``--threads`` sets the
 threads that share a world in the solver, 1 for a thread per world: bits stay the same in exact mode, speed does not.
-``--digest`` prints a digest of bodies and contacts after some steps in exact mode, which is the same on every device.
+``--timeline`` lists the kernels of a step by the time that they take within it, ``--kernels`` by that which each takes
+alone. ``--digest`` prints a digest of bodies and contacts after some steps in exact mode, which is the same on every
+device.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -89,7 +92,9 @@ class Settings:
     """Whether to time every system alone with the most worlds, and print the shares of physics, rays and
     observations."""
     kernels: bool = False
-    """Whether to print the time of each kernel, with the most worlds."""
+    """Whether to print the time of each kernel alone, with the most worlds."""
+    timeline: bool = False
+    """Whether to print the time of each kernel within steps on a GPU, with the most worlds."""
     tune: bool = False
     """Whether to search block sizes and register limits first."""
     check: bool = False
@@ -121,6 +126,7 @@ class Row:
     faults: int
     shares: dict[str, float] = field(default_factory=dict)  # of the time of all systems, by group
     kernels: list[tuple[float, str]] = field(default_factory=list)  # us and systems, slowest first
+    timeline: list[tuple[float, str]] = field(default_factory=list)  # the same
 
 
 def simulation(name: str, worlds: int, settings: Settings, device: str = "", **options: Any) -> wl.Simulation:
@@ -181,6 +187,24 @@ def measure_kernels(sim: wl.Simulation) -> list[tuple[float, str]]:
     return sorted(((taken, f"{launches[key]} x {key}") for key, taken in total.items()), reverse=True)
 
 
+def measure_timeline(sim: wl.Simulation, run: Callable[[int], None], steps: int = 10) -> list[tuple[float, str]]:
+    """Microseconds of a step and systems of its kernels, slowest first, by PyTorch's profiler.
+
+    Kernels are timed where they are in the graph of the step. What runs on two streams counts twice.
+    """
+    systems = {spec.name: ", ".join(spec.labels) for spec in sim.executor.program.step if isinstance(spec, KernelSpec)}
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        run(steps)
+        torch.cuda.synchronize()
+    total: dict[str, float] = {}
+    for event in profile.events():
+        if event.device_type == torch.autograd.DeviceType.CUDA:
+            own = next((name for name in systems if event.name.startswith(f"{name}_")), "")
+            label = systems.get(own, event.name)
+            total[label] = total.get(label, 0.0) + event.device_time_total / steps
+    return sorted(((taken, label) for label, taken in total.items()), reverse=True)
+
+
 def measure(name: str, worlds: int, settings: Settings) -> Row:
     with simulation(name, worlds, settings) as sim:
         stagger_episodes(sim, 0, worlds)
@@ -205,6 +229,7 @@ def measure(name: str, worlds: int, settings: Settings) -> Row:
         if worlds == max(settings.worlds):
             row.shares = measure_shares(sim) if settings.shares else {}
             row.kernels = measure_kernels(sim) if settings.kernels else []
+            row.timeline = measure_timeline(sim, run) if settings.timeline else []
     return row
 
 
@@ -212,13 +237,16 @@ def print_rows(name: str, rows: list[Row], settings: Settings) -> None:
     console = make_console()
     level = "crowded levels" if settings.crowded else "levels of training"
     title = f"{name}, {level}, {settings.device}, solver {settings.solver} with {settings.threads} threads"
-    numbers = [{key: value for key, value in asdict(row).items() if key not in ("shares", "kernels")} for row in rows]
+    numbers = [
+        {key: value for key, value in asdict(row).items() if key not in ("shares", "kernels", "timeline")}
+        for row in rows
+    ]
     show(console, title, numbers)
     for row in rows:
         if row.shares:
             shares = ", ".join(f"{group} {share:.1%}" for group, share in row.shares.items())
             console.print(f"{row.worlds:,} worlds, shares of the time of all systems: {shares}")
-        for taken, kernel in row.kernels[:40]:
+        for taken, kernel in (*row.kernels[:40], *row.timeline[:60]):
             console.print(f"  {taken:9.1f} us  {kernel[:110]}")
 
 
