@@ -13,11 +13,11 @@ import math
 import operator as operators
 import random
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from cuda_memory import Memory, Slot, clear_columns, copy_columns, fill_elements, get_element, put_element
 
 import worldloom as wl
 from worldloom.core.arithmetic.functions import python_math
@@ -49,51 +49,6 @@ _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "xor": operators.xor,
 }
 """The operators of reductions and of atomic functions."""
-
-
-class Memory:
-    """A column as kernels see it."""
-
-    def __init__(self, values: np.ndarray) -> None:
-        self.values, self.shape = values, values.shape
-
-    def __getitem__(self, place: Any) -> Any:
-        _dawdle()
-        return self.values[place]
-
-    def __setitem__(self, place: Any, value: Any) -> None:
-        _dawdle()
-        self.values[place] = value
-
-
-class Slot(Memory):
-    """The row of one thread in shared memory: nothing of it can be read or stored before it was written."""
-
-    def __init__(self, column: Memory, row: Any) -> None:
-        self.shape, self.row, self.held = column.shape, int(row), dict[tuple[int, ...], Any]()
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.held[self._inner(place)]
-
-    def __setitem__(self, place: Any, value: Any) -> None:
-        self.held[self._inner(place)] = value
-
-    def _inner(self, place: Any) -> tuple[int, ...]:
-        row, *inner = map(int, place)
-        assert row == self.row, "a thread has only its own row in shared memory"
-        return tuple(inner)
-
-    @staticmethod
-    def store(column: Memory, slot: Slot, row: Any, written: Any) -> None:
-        """What all threads of a warp do together for this thread."""
-        if written:
-            for inner in np.ndindex(*column.shape[1:]):
-                column.values[(int(row), *inner)] = slot.held[inner]
-
-
-def _dawdle() -> None:
-    if random.random() < 0.02:
-        time.sleep(1e-4)
 
 
 class Machine:
@@ -341,10 +296,10 @@ class _Warp:
             if operator == "view":
                 return lambda column, row: column.values[int(row)]
             if operator == "fill":
-                return _fill
+                return fill_elements
             if operator in ("copy", "clear"):
-                return _copy if operator == "copy" else _clear
-            return _put if operator in ("put", "stream") else _get
+                return copy_columns if operator == "copy" else clear_columns
+            return put_element if operator in ("put", "stream") else get_element
 
         return stand_in
 
@@ -362,34 +317,6 @@ class _Warp:
             before = memory.values[place]
             memory.values[place] = change(before)
         return before
-
-
-def _get(column: Memory, row: Any, size: Any = 1, place: Any = 0) -> Any:
-    return column[np.unravel_index(int(row) * int(size) + int(place), column.shape)]
-
-
-def _put(column: Memory, row: Any, *rest: Any) -> None:
-    size, place = rest[:-1] or (1, 0)
-    column[np.unravel_index(int(row) * int(size) + int(place), column.shape)] = rest[-1]
-
-
-def _fill(column: Memory, row: Any, size: Any, place: Any, count: Any, value: Any) -> None:
-    for element in range(int(place), int(place) + int(count)):
-        _put(column, row, size, element, value)
-
-
-def _copy(lane: Any, row: Any, source: Any, *columns: Memory) -> None:
-    for to, of in zip(columns[::2], columns[1::2], strict=True):
-        size = math.prod(to.shape[1:])
-        for place in range(int(lane), size, WARP_SIZE):
-            _put(to, row, size, place, _get(of, source, size, place))
-
-
-def _clear(lane: Any, row: Any, *columns: Memory) -> None:
-    for column in columns:
-        size = math.prod(column.shape[1:])
-        for place in range(int(lane), size, WARP_SIZE):
-            _put(column, row, size, place, 0)
 
 
 class _WholeDivision(ast.NodeTransformer):

@@ -1,0 +1,91 @@
+"""Columns as the kernels of ``cuda_threads`` see them, and the native functions that load and store their elements."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from typing import Any
+
+import numpy as np
+
+from worldloom.core.codegen.compaction import WARP_SIZE
+
+
+class Memory:
+    """A column as kernels see it."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values, self.shape = values, values.shape
+
+    def __getitem__(self, place: Any) -> Any:
+        dawdle()
+        return self.values[place]
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        dawdle()
+        self.values[place] = value
+
+
+class Slot(Memory):
+    """The row of one thread in shared memory: nothing of it can be read or stored before it was written."""
+
+    def __init__(self, column: Memory, row: Any) -> None:
+        self.shape, self.row, self.held = column.shape, int(row), dict[tuple[int, ...], Any]()
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.held[self._inner(place)]
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        self.held[self._inner(place)] = value
+
+    def _inner(self, place: Any) -> tuple[int, ...]:
+        row, *inner = map(int, place)
+        assert row == self.row, "a thread has only its own row in shared memory"
+        return tuple(inner)
+
+    @staticmethod
+    def store(column: Memory, slot: Slot, row: Any, written: Any) -> None:
+        """What all threads of a warp do together for this thread."""
+        if written:
+            for inner in np.ndindex(*column.shape[1:]):
+                column.values[(int(row), *inner)] = slot.held[inner]
+
+
+def dawdle() -> None:
+    """Let other threads overtake this one now and then."""
+    if random.random() < 0.02:
+        time.sleep(1e-4)
+
+
+def get_element(column: Memory, row: Any, size: Any = 1, place: Any = 0) -> Any:
+    """The element of a row at a place; ``size`` elements are a row."""
+    return column[np.unravel_index(int(row) * int(size) + int(place), column.shape)]
+
+
+def put_element(column: Memory, row: Any, *rest: Any) -> None:
+    """Store an element: ``rest`` is the size of a row, the place and the value, or the value alone."""
+    size, place = rest[:-1] or (1, 0)
+    column[np.unravel_index(int(row) * int(size) + int(place), column.shape)] = rest[-1]
+
+
+def fill_elements(column: Memory, row: Any, size: Any, place: Any, count: Any, value: Any) -> None:
+    """Store a value into ``count`` elements from a place on."""
+    for element in range(int(place), int(place) + int(count)):
+        put_element(column, row, size, element, value)
+
+
+def copy_columns(lane: Any, row: Any, source: Any, *columns: Memory) -> None:
+    """The share of one thread of a warp in copying rows; columns to copy to and from alternate."""
+    for to, of in zip(columns[::2], columns[1::2], strict=True):
+        size = math.prod(to.shape[1:])
+        for place in range(int(lane), size, WARP_SIZE):
+            put_element(to, row, size, place, get_element(of, source, size, place))
+
+
+def clear_columns(lane: Any, row: Any, *columns: Memory) -> None:
+    """The share of one thread of a warp in clearing a row."""
+    for column in columns:
+        size = math.prod(column.shape[1:])
+        for place in range(int(lane), size, WARP_SIZE):
+            put_element(column, row, size, place, 0)
