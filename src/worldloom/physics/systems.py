@@ -82,9 +82,9 @@ def systems(
         body: kind of its bodies.
         shapes: those that its bodies have; with fewer of them, worlds compile faster.
         mapping: ``"worlds"`` solves each world in one thread, or in a few of a GPU, for batches of worlds of up to a
-            few hundred bodies; ``"colours"`` takes tiles of 32 worlds through passes over contacts that have no body in
-            common, each in a thread, for thousands of worlds on a GPU, with the same bits in exact mode; ``"auto"``
-            leaves the choice between these two to the simulation, see :class:`worldloom.Alternatives`;
+            few hundred bodies; ``"colours"`` takes 32 to 128 worlds at once through passes over contacts that have no
+            body in common, each in a thread, for thousands of worlds on a GPU, with the same bits in exact mode;
+            ``"auto"`` leaves the choice between these two to the simulation, see :class:`worldloom.Alternatives`;
             ``"many_bodies"`` solves every contact in a thread of its own, for a world of thousands of bodies.
         substeps: of a step, with ``mapping="many_bodies"``; that of the world's configuration must be the same.
         sweeps: over all contacts in each half of a substep, with ``mapping="many_bodies"``.
