@@ -116,11 +116,11 @@ class Pair(wl.Event):
     b: int
     kind: int  # its class, see physics.pair_classes
 
-    normal: wl.vec3  # derived; its manifold, see physics.geometry.manifolds
-    points: Points  # derived; m, relative to the centre of A, world axes
-    separations: wl.vec4  # derived; m
-    num_points: int  # derived
     touches: int  # derived; 1 if it has points, else 0
+    normal: wl.Transient(wl.vec3)  # derived; its manifold, see physics.geometry.manifolds
+    points: wl.Transient(Points)  # derived; m, relative to the centre of A, world axes
+    separations: wl.Transient(wl.vec4)  # derived; m
+    num_points: wl.Transient(int)  # derived
 
 
 class ContactState(wl.Components):
