@@ -222,6 +222,65 @@ def test_concurrent_systems_do_the_same_with_real_threads(empty: bool) -> None:
     assert compare(definition, num_worlds=3, steps=6) is None
 
 
+@wl.system(together=True)
+def weigh_all(world: Scales):
+    for weight in world.all(Weight):
+        world.tilt += 0.0625 * weight.height
+
+
+@wl.system(together=True, concurrent=True)
+def load(world: Scales):
+    for _ in range(20):
+        world.tilt = 0.5 * world.tilt + 0.125
+
+
+@wl.system(together=True)
+def lift(weight: Weight):
+    """Independent of ``load``, so that fusion may move it."""
+    weight.height = 0.5 * weight.height + 0.25
+
+
+@wl.system(together=True)
+def tip(weight: Weight, world: Scales):
+    weight.height += world.tilt
+
+
+@wl.system(together=True)
+def follow(pan: Pan, world: Scales):
+    pan.height += world.tilt
+
+
+@wl.system
+def shake(weight: Weight):
+    """Not in the tiled kernel."""
+    weight.height *= 0.75
+
+
+STEPS = {
+    "the next system is joined with one that depends on it": (load, lift, tip, weigh_all),
+    "the next system joins an earlier one": (tip, load, lift, follow, weigh_all),
+    "the next system has a kernel of its own": (tip, load, shake, follow, weigh_all),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_a_concurrent_system_promises_nothing_about_later_systems(case: str) -> None:
+    @wl.system
+    def set_up(world: Scales):
+        world.tilt = world.random()
+        for weight in world.all(Weight):
+            weight.height = world.random()
+
+    step = STEPS[case]
+    definition = wl.Definition("Moved-test", Scales, {Weight: 4, Pan: 3}, reset=(set_up,), step=step, max_steps=9)
+    cpu, machine_side = (wl.Simulation(definition, 5, "cpu", seed=1) for _ in range(2))
+    machine = Machine(machine_side, any_order=True)
+    for number in range(4):
+        cpu.step()
+        machine.step()
+        assert first_difference(cpu, machine_side, number) is None
+
+
 def test_a_concurrent_system_has_a_kernel_with_others() -> None:
     with pytest.raises(wl.DefinitionError, match="only in the same kernel"):
 

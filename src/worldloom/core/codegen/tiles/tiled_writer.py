@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -63,13 +64,28 @@ class TiledKernelWriter:
         spec = tiled_spec(name, stages, self.limits, size, shared)
         count = writer.columns.bytes_per_world  # each column once: how often it is moved depends on the lists
         spec = replace(spec, bytes_read=sum(map(count, spec.loads)), bytes_written=sum(map(count, spec.stores)))
-        pairs = zip(stages, tiled.groups, strict=True)
-        concurrent = {stage.name for stage, group in pairs if group.nodes[0].system.concurrent}
+        concurrent = self._concurrent_stages(phase, tiled, stages)
         slots = shared_columns.slot_lines(name, tables)
         lines = tiled_lines(name, stages, lists, slots, self.limits.worlds, concurrent)
         arguments = writer.columns.fields(spec.columns)
         text = KernelText(name, lines, arguments, [], errors=spec.takes_errors, registers=self._registers(tiled))
         return replace(spec, name=writer.write(text))
+
+    def _concurrent_stages(self, phase: str, tiled: TiledStages, stages: Sequence[KernelSpec]) -> set[str]:
+        """Names of the stages of concurrent systems.
+
+        Their promise is about the system that follows in the schedule. Fusion may have moved that, or joined it with
+        others, which the promise does not cover: then the stage ends with a barrier wherever it occurs.
+        """
+        entries = self.writer.schedule.step if phase == "step" else self.writer.schedule.reset
+        following = {id(entry): after for entry, after in itertools.pairwise(entries)}
+        names, waiting = set[str](), set[str]()
+        for stage, group, after in zip(stages, tiled.groups, [*tiled.groups[1:], None], strict=True):
+            node = group.nodes[0]
+            if node.system.concurrent:
+                kept = after is not None and len(after.nodes) == 1 and after.nodes[0] is following.get(id(node))
+                (names if kept else waiting).add(stage.name)
+        return names - waiting
 
     def _registers(self, tiled: TiledStages) -> int | None:
         """Registers per thread: the largest limit of its systems, or that of tiled kernels where one has none."""
