@@ -38,7 +38,7 @@ def pushed_again(
     """``pushed``, and the impulses of the last substep once more: (velocity, spin, free velocity, free spin).
 
     What a body has beyond its free velocity and spin is what contacts gave it in the last substep, so this is a warm
-    start of all of them.
+    start of all of them; ``carried_spins`` lets it follow their points.
     """
     velocity_change, spin_change = velocity - free_velocity, spin - free_spin
     velocity, spin = pushed(velocity, spin, gravity, force, torque, mass, inverse, h)

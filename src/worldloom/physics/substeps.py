@@ -38,8 +38,8 @@ def world_solver(
     ``gravity`` and ``weightless``: whether it solves worlds with gravity, and those without.
     """
     contacts, bodies = contact_functions(World, Body, Contact), body_functions(World, Body)
-    place_contact, rate_contact, warm_contact = contacts.place, contacts.rate, contacts.warm
-    solve_contact, note_impulses = contacts.solve, contacts.note
+    place_contact, follow_contact, rate_contact = contacts.place, contacts.follow, contacts.rate
+    warm_contact, solve_contact, note_impulses = contacts.warm, contacts.solve, contacts.note
     restart_body, carry_body, release_body = bodies.restart, bodies.carry, bodies.release
     solve_joint = joint_function(World, Body, Joint, component_access(World, Body))
     keep_free_motion, contacts_add_energy = energy_functions(World, Body, Joint)
@@ -51,16 +51,13 @@ def world_solver(
         joint_rate, joint_mass, joint_relief = softness(world.joint_frequency, world.joint_damping, h)
         passes = 2 * world.sweeps + 1
         floats = wl.length_sq(world.gravity) == 0.0
-        repeats = (
-            not floats
-        )  # whether bodies repeat the impulses of contacts; at the points, they keep momentum exactly
         solved = not world.by_colour and (weightless if floats else gravity)
         for substep in range(world.substeps + 1 if solved else 0):
             last = substep == world.substeps
             if not last:
                 for i in wl.share(world.moving_end, disjoint=True):
                     body = world.at(Body, i)
-                    restart_body(world, body, h, not repeats or substep == 0)
+                    restart_body(world, body, h, substep == 0)
                 if weightless and floats:
                     keep_free_motion(world)
             for number in range(1 if last else passes + EXTRA_SWEEPS):
@@ -82,15 +79,16 @@ def world_solver(
                         for joint in world.all(Joint):
                             solve_joint(world, joint, stage, h, joint_rate, joint_mass, joint_relief)
                 start = 0
-                restarted = repeats and stage == WARM_START and substep > 0
+                restarted = stage == WARM_START and substep > 0  # bodies have repeated the impulses of contacts
                 for colour in range(0 if restarted else world.contact_colours):
                     end = world.at(Contact, world.first_solved + colour).colour_end
                     for k in wl.share(end - start, disjoint=True):
                         contact = world.at(Contact, world.at(Contact, world.first_solved + start + k).order)
                         a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
-                        if first or integrated:
-                            place_contact(world, contact, a, b)
+                        if integrated:
+                            follow_contact(world, contact, a, b)
                         if first:
+                            place_contact(world, contact, a, b)
                             rate_contact(world, contact, a, b)
                         if stage == WARM_START:
                             warm_contact(world, contact, a, b)

@@ -15,7 +15,7 @@ def stage_of(number: int, sweeps: int, last: bool) -> int:
     """The stage of a pass: a warm start, sweeps with bias, sweeps without; restitution after the last substep."""
     if last:
         return RESTITUTION
-    if number == 0:  # of joints, and in the first substep of contacts; bodies repeat the impulses of contacts later
+    if number == 0:  # after the first substep of joints alone: bodies repeat the impulses of contacts
         return WARM_START
     return WITH_BIAS if number <= sweeps else WITHOUT_BIAS
 
@@ -26,7 +26,7 @@ class BodyFunctions:
 
     Attributes:
         push: Adds the velocity of a substep by gravity, force and torque; a body that sleeps stands still.
-        restart: ``push``, and the impulses of contacts of the last substep once more, none if it is ``fresh``.
+        restart: ``push``, and the impulses of contacts of the last substep once more, none in the ``first``.
         move: Moves it by its velocity and spin for a substep.
         carry: ``move``, and keeps what ``restart`` needs.
         release: Forgets the forces of this step.
@@ -54,10 +54,10 @@ def body_functions(World: type, Body: type) -> BodyFunctions:
             )  # fmt: skip
 
     @wl.function
-    def restart_body(world: World, body: Body, h: float, fresh: bool):
+    def restart_body(world: World, body: Body, h: float, first: bool):
         if body.motion == DYNAMIC and body.awake:
             velocity, spin, free_velocity, free_spin = body.velocity, body.spin, body.velocity, body.spin
-            if not fresh:
+            if not first:
                 free_velocity, free_spin = twist_parts(body.pushed)
             velocity, spin, free_velocity, free_spin = pushed_again(
                 velocity, spin, free_velocity, free_spin, world.gravity, body.force, body.torque, body.inverse_mass,

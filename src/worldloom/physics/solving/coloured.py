@@ -52,7 +52,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
     contacts = packed_functions(World, Body, Contact, packed.access)
     pack_contact, inertias, place_contact = contacts.pack, contacts.inertias, contacts.place
     keep_contact, rate_contact, warm_contact = contacts.keep, contacts.rate, contacts.warm
-    solve_contact = contacts.solve
+    follow_contact, solve_contact = contacts.follow, contacts.solve
     release_body = bodies.release
     pack_body, unpack_body, restart_packed, move_packed = packed.pack, packed.unpack, packed.restart, packed.move
     solve_joint = joint_function(World, Body, Joint, packed.access)
@@ -81,8 +81,12 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         targets, stiffness, reliefs = contact_aims(
             gaps, packed_count(fixed), False, 1.0 / h, rate, world.max_push, mass, relief
         )
-        _old_gaps, _old_between, impulse = apart_parts(contact.apart)
+        _old_gaps, old_between, impulse = apart_parts(contact.apart)
         impulses, tangents, peaks = impulse_parts(contact.packed_impulses)
+        follow_contact(
+            world, a, b, fixed, a_inverse, b_inverse, between - old_between, arms - contact.packed_arms,
+            impulses, tangents,
+        )  # fmt: skip
         impulses, tangents = solve_contact(
             world, a, b, fixed, a_inverse, b_inverse, between, arms, response, targets, stiffness, reliefs,
             impulses, tangents,

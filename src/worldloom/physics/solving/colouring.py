@@ -31,8 +31,8 @@ def lowest_free(used: int) -> int:
 def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colour: bool) -> Any:
     """The function that colours the contacts to be solved and lists them by colour; a system over the world calls it.
 
-    Afterwards ``world.contact_colours`` is the number of colours, and bodies from ``world.moving_end`` on are static.
-    In worlds that are not solved by colour, ``world.first_solved`` is the first row to be solved, the k-th contact to
+    Afterwards ``world.contact_colours`` is the number of colours. In worlds that are not solved by colour, bodies from
+    ``world.moving_end`` on are static, ``world.first_solved`` is the first row to be solved, the k-th contact to
     be solved is the row ``order`` of the row k after it, and those of the c-th colour that occurs end before
     ``colour_end`` of the row c after it.
 

@@ -43,6 +43,30 @@ def turn(
 
 
 @wl.function
+def carried_spins(
+    free_a: wl.vec3,
+    free_b: wl.vec3,
+    a_mass: float,
+    b_mass: float,
+    a_inverse: wl.mat33,
+    b_inverse: wl.mat33,
+    between_change: wl.vec3,
+    arms_change: Points,
+    normal: wl.vec3,
+    first: wl.vec3,
+    impulses: wl.vec4,
+    tangents: Tangents,
+):
+    """Spins without the impulses of contacts after the points of a contact have moved: (of A, of B).
+
+    What bodies repeat is the difference to their spins, see ``pushed_again``: the impulses so far are to act at the
+    points as they are now.
+    """
+    impulse, moment = warm_start(normal, first, arms_change, impulses, tangents)
+    return turn(free_a, free_b, a_mass, b_mass, a_inverse, b_inverse, between_change, -impulse, -moment)
+
+
+@wl.function
 def normal_speeds(v: wl.vec3, w_a: wl.vec3, w_b: wl.vec3, between: wl.vec3, arms: Points, normal: wl.vec3) -> wl.vec4:
     """Relative normal velocity of each point, positive where the bodies separate."""
     centre = wl.dot(normal, v - wl.cross(w_a, between))

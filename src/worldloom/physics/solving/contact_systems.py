@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
+from worldloom.physics.solving.contact_passes import carried_spins, contact_pass, warm_pass
+from worldloom.physics.solving.packed_bodies import twist_of, twist_parts
 from worldloom.physics.solving.solver import inverse_diagonal, normal_response, placed_points, slip_rates, sum_of
 
 
@@ -14,6 +15,7 @@ class ContactFunctions:
 
     Attributes:
         place: Computes what changes when bodies move: arms, separations and the matrix of the manifold.
+        follow: ``place``, and lets what bodies repeat act at the points as they are then.
         rate: Computes the step lengths of friction, once per step.
         warm: Applies the impulses of the previous substep.
         solve: Solves the contact once, with targets, stiffness and relief of its points, each of shape (4,).
@@ -21,6 +23,7 @@ class ContactFunctions:
     """
 
     place: Any
+    follow: Any
     rate: Any
     warm: Any
     solve: Any
@@ -45,6 +48,22 @@ def contact_functions(World: type, Body: type, Contact: type) -> ContactFunction
         contact.gaps = gaps
         contact.response = response
         contact.stiffness = inverse_diagonal(response)
+
+    @wl.function
+    def follow_contact(world: World, contact: Contact, a: Body, b: Body):
+        between, arms = contact.between, contact.arms
+        place_contact(world, contact, a, b)
+        v_a, w_a = twist_parts(a.pushed)
+        v_b, w_b = twist_parts(b.pushed)
+        w_a, w_b = carried_spins(
+            w_a, w_b, a.inverse_mass, b.inverse_mass, a.world_inverse_inertia, b.world_inverse_inertia,
+            contact.between - between, contact.arms - arms, contact.normal, contact.tangent, contact.impulses,
+            contact.tangents,
+        )  # fmt: skip
+        if a.inverse_mass > 0.0:
+            a.pushed = twist_of(v_a, w_a)
+        if b.inverse_mass > 0.0:
+            b.pushed = twist_of(v_b, w_b)
 
     @wl.function
     def rate_contact(world: World, contact: Contact, a: Body, b: Body):
@@ -87,4 +106,4 @@ def contact_functions(World: type, Body: type, Contact: type) -> ContactFunction
         contact.peaks = wl.max(contact.peaks, contact.impulses)
         contact.impulse += sum_of(contact.impulses)
 
-    return ContactFunctions(place_contact, rate_contact, warm_contact, solve_contact, note_impulses)
+    return ContactFunctions(place_contact, follow_contact, rate_contact, warm_contact, solve_contact, note_impulses)

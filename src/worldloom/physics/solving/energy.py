@@ -10,6 +10,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, KINEMATIC
 from worldloom.physics.motion import spin_momentum
+from worldloom.physics.solving.packed_bodies import twist_parts
 
 WORK_TOLERANCE = 1e-5  # share of the kinetic energy of free motion
 
@@ -22,8 +23,9 @@ def energy_functions(World: type, Body: type, Joint: type) -> tuple[Any, Any]:
         for i in wl.share(world.count(Body), disjoint=True):
             body = world.at(Body, i)
             if body.awake and body.motion == DYNAMIC:
-                body.free_velocity = body.velocity
-                body.free_momentum = spin_momentum(body.rotation, body.inertia, body.spin)
+                velocity, spin = twist_parts(body.pushed)
+                body.free_velocity = velocity
+                body.free_momentum = spin_momentum(body.rotation, body.inertia, spin)
 
     @wl.function
     def contacts_add_energy(world: World):

@@ -12,7 +12,7 @@ from worldloom.physics.geometry.clipping import Points
 from worldloom.physics.motion import integrate_rotation, pushed_again, spin_momentum, turned
 from worldloom.physics.solving.body_motion import stage_of
 from worldloom.physics.solving.colouring import LONE, PASSES, SUBSTEPS, SWEEPS
-from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
+from worldloom.physics.solving.contact_passes import carried_spins, contact_pass, warm_pass
 from worldloom.physics.solving.solver import (
     WARM_START,
     WITH_BIAS,
@@ -76,12 +76,19 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
                     b_position, b_rotation = position, rotation
                     if moves_a:
                         b_position, b_rotation, a_position, a_rotation = a_position, a_rotation, position, rotation
+                    old_between, old_arms = between, arms
                     between = b_position - a_position
                     arms, gaps = placed_points(
                         normal, between, contact.a_anchors, a_rotation, contact.a_radius, contact.b_anchors, b_rotation,
                         contact.b_radius,
                     )  # fmt: skip
                     response = normal_response(normal, between, arms, a_mass, b_mass, inverse, inverse)
+                    if moves:
+                        free_a, free_b = carried_spins(
+                            free_spin, free_spin, a_mass, b_mass, inverse, inverse, between - old_between,
+                            arms - old_arms, normal, first, impulses, tangents,
+                        )  # fmt: skip
+                        free_spin = free_a if moves_a else free_b
                 if substep + number == 0:
                     rates = slip_rates(normal, first, count, between, arms, a_mass, b_mass, inverse, inverse)
                 v_a, w_a, v_b, w_b = other.velocity, other.spin, velocity, spin

@@ -21,7 +21,8 @@ import worldloom as wl
 from worldloom.physics.bodies import Apart, Fixed, Impulses, Response, Tangents
 from worldloom.physics.geometry.clipping import Points
 from worldloom.physics.solving.body_access import BodyAccess
-from worldloom.physics.solving.contact_passes import contact_pass, warm_pass
+from worldloom.physics.solving.contact_passes import carried_spins, contact_pass, warm_pass
+from worldloom.physics.solving.packed_bodies import twist_of, twist_parts
 from worldloom.physics.solving.solver import inverse_diagonal, normal_response, placed_points, slip_rates
 
 NORMAL = 0
@@ -105,7 +106,8 @@ class PackedFunctions:
         place: What changes when bodies move: (between, arms, gaps, response).
         keep: Stores it.
         rate: Stores ``fixed`` with the step lengths of friction, once per step.
-        warm: Applies the impulses of the previous substep.
+        warm: Applies the impulses of the previous step.
+        follow: Lets what bodies repeat act at the points of the contact, which have moved.
         solve: Solves the contact once, with targets, stiffness and relief of its points, each of shape (4,): (normal
             impulses, tangential impulses).
     """
@@ -116,6 +118,7 @@ class PackedFunctions:
     keep: Any
     rate: Any
     warm: Any
+    follow: Any
     solve: Any
 
 
@@ -224,6 +227,34 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         turn_body(world, b, fixed[B_MASS], v_b, w_b)
 
     @wl.function
+    def follow_contact(
+        world: World,
+        a: Body,
+        b: Body,
+        fixed: Fixed,
+        a_inverse: wl.mat33,
+        b_inverse: wl.mat33,
+        between_change: wl.vec3,
+        arms_change: Points,
+        impulses: wl.vec4,
+        tangents: Tangents,
+    ):
+        v_a, w_a = wl.vec3(), wl.vec3()
+        v_b, w_b = wl.vec3(), wl.vec3()
+        if fixed[A_MASS] > 0.0:
+            v_a, w_a = twist_parts(a.pushed)
+        if fixed[B_MASS] > 0.0:
+            v_b, w_b = twist_parts(b.pushed)
+        w_a, w_b = carried_spins(
+            w_a, w_b, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse, between_change, arms_change,
+            packed_normal(fixed), packed_tangent(fixed), impulses, tangents,
+        )  # fmt: skip
+        if fixed[A_MASS] > 0.0:
+            a.pushed = twist_of(v_a, w_a)
+        if fixed[B_MASS] > 0.0:
+            b.pushed = twist_of(v_b, w_b)
+
+    @wl.function
     def solve_contact(
         world: World,
         a: Body,
@@ -254,5 +285,5 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         return impulses, tangents
 
     return PackedFunctions(
-        pack_contact, inertias, place_contact, keep_contact, rate_contact, warm_contact, solve_contact
+        pack_contact, inertias, place_contact, keep_contact, rate_contact, warm_contact, follow_contact, solve_contact
     )
