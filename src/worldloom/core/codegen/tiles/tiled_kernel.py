@@ -13,14 +13,14 @@ from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.row_list import SIZES, RowList
 
 THREADS_PER_WORLD = 2
-"""Threads of a block per world: a colour of the contacts of 32 worlds has up to 90 contacts in HideSeek, 60 in Escape
-Room."""
+"""Threads of a block per world: the largest colour has up to three contacts per world in HideSeek, two in Escape Room.
+"""
 SHARED_PER_WORLD = 1750
 """Bytes of shared memory per world at most: what a multiprocessor of an H200 has, for 128 worlds."""
 RESIDENT_WORLDS = 128 * 132
 """Worlds that an H200 processes at once without a limit of registers: 128 per multiprocessor."""
 FEWEST_TILES = 120
-"""Tiles at least, where they are larger than need be: nearly one for each multiprocessor."""
+"""Tiles of more than 32 worlds that a batch has at least: nearly one for each multiprocessor of an H200."""
 FEW_REGISTERS = 128
 """Registers per thread in larger batches, so that twice as many tiles are processed at once. The kernel of HideSeek's
 solver takes 2,914 us with 65,536 worlds, and 3,360 without a limit and with shared memory."""
