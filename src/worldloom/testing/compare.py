@@ -116,20 +116,22 @@ class Trace:
 
     Args:
         text: The world file.
+        undefined: The number in transient components that nothing has written in a step.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, undefined: float = np.nan) -> None:
         self.settings = settings = Settings.of(text)
-        self.reference = reference = Reference(text, settings.num_worlds, settings.seed, settings.autoreset)
+        options = (settings.num_worlds, settings.seed, settings.autoreset)
+        self.reference = reference = Reference(text, *options, undefined=undefined)
         self.filled: dict[tuple[str, str], Any] = {}
         self.actions: list[dict[tuple[str, str], Any]] = []
         self.states: list[dict[tuple[str, str], Any]] = []
         if settings.fill is not None:
             for kind in reference.kinds.values():
                 for component in kind.fields.values():
-                    if component.role in ("state", "persistent", "config"):
-                        options = (settings.num_worlds, settings.fill, settings.mode, reference.kinds)
-                        values = column_values(kind, component, *options)
+                    if component.role in ("state", "persistent", "config", "transient"):
+                        drawn = (settings.num_worlds, settings.fill, settings.mode, reference.kinds)
+                        values = column_values(kind, component, *drawn)
                         self.filled[kind.name, component.name] = values
                         reference.tables[kind.name][component.name][...] = values
         for step in range(settings.steps):
@@ -151,10 +153,13 @@ class Trace:
         return np.arange(self.settings.num_worlds) % 2 == step % 2
 
     def _columns(self) -> dict[tuple[str, str], Any]:
-        """Copies of all columns, with flags and counts as fields of the world."""
+        """Copies of all columns but transient ones, with flags and counts as fields of the world."""
         state = self.reference.state
         columns = {
-            (kind, name): values.copy() for kind, table in state.tables.items() for name, values in table.items()
+            (kind, name): values.copy()
+            for kind, table in state.tables.items()
+            for name, values in table.items()
+            if (component := self.component(kind, name)) is None or component.role != "transient"
         }
         fields = {name: state.flags[name] for name in ("terminated", "truncated")}
         fields |= {f"{kind}__count": counts for kind, counts in state.counts.items()}

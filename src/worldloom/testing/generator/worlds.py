@@ -21,7 +21,7 @@ _ARRAYS = (
     ("int", (3, 2, 4)),
     ("wl.float64", (3,)),
 )
-_PLAIN = list(NAMED.values())
+_PLAIN = [of for of in NAMED.values() if max(of.shape, default=1) <= 4]
 _ROLES = {
     "act": "wl.Action(wl.Discrete(3))",
     "view": "wl.Observation(4)",

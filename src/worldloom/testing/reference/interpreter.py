@@ -64,6 +64,7 @@ class Reference:
         seed: Seed of the random numbers.
         autoreset: Reset mode at the end of an episode, as for ``wl.Simulation``.
         config: Values of the configuration, for all worlds or with a first axis of worlds.
+        undefined: The number in transient components that nothing has written in the step, see :class:`State`.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Reference:
         seed: int = 0,
         autoreset: str = "same_step",
         config: dict[str, Any] | None = None,
+        undefined: float = np.nan,
     ) -> None:
         self.autoreset = autoreset
         tree = ast.parse(text)
@@ -92,7 +94,7 @@ class Reference:
             self.kinds[ast.unparse(key)] = _kind(classes[ast.unparse(key)], classes, count)
         self._find_agents(tree)
         self.tables: dict[str, dict[str, Any]] = {name: {} for name in self.kinds}
-        self.state = State(self.kinds, num_worlds, [seed] * num_worlds, self.tables)
+        self.state = State(self.kinds, num_worlds, [seed] * num_worlds, self.tables, undefined=undefined)
         for name, value in (config or {}).items():
             per_world = np.shape(value)[:1] == (num_worlds,)
             self.tables["World"][name][...] = np.asarray(value)[:, None] if per_world else np.asarray(value)
@@ -208,6 +210,7 @@ class Reference:
         stepping = [w for w in worlds if w not in resetting]
         state.flags["terminated"][:] = state.flags["truncated"][:] = False
         for kind in self.kinds.values():
+            state.forget(kind, slice(None))
             if kind.event:
                 state.counts[kind.name][:] = 0
             if kind.agents:

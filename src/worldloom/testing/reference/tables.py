@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from worldloom.testing.reference import arithmetic as m
-from worldloom.testing.reference.types import Component
+from worldloom.testing.reference.types import FLOATS, Component
 
 _STEP_BITS, _SYSTEM_BITS, _SLOT_BITS = 27, 11, 25
 """The serial number of a spawned entity consists of the step, the system, and the slot of its spawner."""
@@ -48,7 +48,8 @@ class Kind:
 class State:
     """All tables of all worlds, and the engine's data about them.
 
-    Columns have the shape (num_worlds, rows, ...). The table of the world has one row per world.
+    Columns have the shape (num_worlds, rows, ...). The table of the world has one row per world. ``undefined`` is the
+    number in transient components that nothing has written in the step.
     """
 
     kinds: dict[str, Kind]
@@ -61,6 +62,7 @@ class State:
     despawned: dict[str, Any] = field(default_factory=dict)
     spawned: dict[str, list[list[tuple[int, dict[str, Any]]]]] = field(default_factory=dict)
     flags: dict[str, Any] = field(default_factory=dict)
+    undefined: float = np.nan
 
     def __post_init__(self) -> None:
         for name in ("terminated", "truncated", "broken", "finished"):
@@ -83,6 +85,13 @@ class State:
         column = np.zeros((self.num_worlds, kind.rows, *component.value_shape), component.scalar)
         column[...] = component.default
         return column
+
+    def forget(self, kind: Kind, worlds: Any) -> None:
+        """Make the transient components of a kind in some worlds undefined."""
+        for component in kind.fields.values():
+            if component.role == "transient":
+                number = self.undefined if component.scalar in FLOATS else bool(self.undefined)
+                self.tables[kind.name][component.name][worlds] = number
 
     def clear(self, world: int) -> None:
         """Reset the state of a world to its defaults. Populations become empty."""
@@ -114,6 +123,7 @@ class State:
                 for component in kind.fields.values():
                     self.tables[name][component.name][world, slot] = values.get(component.name, component.default)
             self.counts[name][world] = len(survivors) + len(added)
+            self.forget(kind, world)
             despawned[:] = False
             dropped = len(spawned) - len(added)
             self.spawned[name][world] = []

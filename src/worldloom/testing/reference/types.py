@@ -96,8 +96,9 @@ NAMED: dict[str, Type] = {
     **{f"wl.vec{n}i": Type("int32", (n,), "vec") for n in (2, 3, 4)},
     **{f"wl.mat{n}{n}": Type("float32", (n, n), "mat") for n in (2, 3, 4)},
     "wl.quat": Type("float32", (4,), "quat"),
+    **{f"Vec{n}": Type("float32", (n,), "vec") for n in (8, 12, 16)},
 }
-"""Types by their text in a world file."""
+"""Types by their text in a world file, which names long vectors: ``Vec8 = wl.vec(8)``."""
 
 _SPELLED = {kind: text for text, kind in reversed(NAMED.items())}
 
@@ -115,7 +116,7 @@ class Component:
         name: Its name.
         type: The type of one value, or of one element of an array.
         shape: The dimensions of an array; () for a single value.
-        role: "state", "config", "action", "observation", "reward" or "persistent".
+        role: "state", "config", "action", "observation", "reward", "persistent" or "transient".
         default: Its value after a reset.
         choices: Number of choices of a discrete action.
         finite: Whether a value that is not finite is a fault.
@@ -160,9 +161,9 @@ def component(name: str, annotation: ast.expr, default: ast.expr | None) -> Comp
     if head == "wl.Array":
         shape = tuple(ast.literal_eval(size) for size in arguments[1:])
         return Component(name, NAMED[ast.unparse(arguments[0])], shape, default=value)
-    if head in ("wl.Persistent", "wl.Finite"):
+    if head in ("wl.Persistent", "wl.Finite", "wl.Transient"):
         inner = component(name, arguments[0], default)
-        role = "persistent" if head == "wl.Persistent" else "state"
+        role = {"wl.Persistent": "persistent", "wl.Finite": "state", "wl.Transient": "transient"}[head]
         return Component(name, inner.type, inner.shape, role, inner.default, finite=head == "wl.Finite")
     if head == "wl.Observation":
         size = ast.literal_eval(arguments[0])
