@@ -17,6 +17,8 @@ from typing import Any
 
 from worldloom.testing.compare import Difference, Trace, expected_values, load, run
 from worldloom.testing.coverage import by_system, coverage
+from worldloom.testing.generator.accesses import broken_promises, keep_promises
+from worldloom.testing.generator.sequences import with_whole_sequences
 from worldloom.testing.generator.worlds import generate
 from worldloom.testing.shrink import Shrinker, unschedule
 
@@ -107,14 +109,15 @@ def drop_refused(text: str, folder: Path) -> tuple[str, Any, list[str]]:
                 raise
             refused.append(f"{error} [{text.splitlines()[line - 1].strip()}]")
             _drop_with_callers(tree, wrong[0])
-            text = ast.unparse(ast.fix_missing_locations(tree))
+            text = keep_promises(ast.unparse(ast.fix_missing_locations(tree)))
 
 
 def _drop_with_callers(tree: ast.Module, name: str) -> None:
     """Remove a system or helper, and all functions that call a removed helper."""
     dropped = {name}
     while dropped:
-        unschedule(tree, dropped)
+        functions = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
+        unschedule(tree, with_whole_sequences(dropped, [f.name for f in functions]))
         names = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
         functions = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
         dropped = {
@@ -129,12 +132,13 @@ def _called(function: ast.FunctionDef) -> set[str]:
 
 def without(text: str, avoid: Sequence[str]) -> str:
     """A world without the systems that contain one of some constructs, to skip a known failure."""
-    dropped = {name for name, constructs in by_system(text).items() if constructs & set(avoid)}
+    constructs_of = by_system(text)
+    dropped = {name for name, constructs in constructs_of.items() if constructs & set(avoid)}
     if not dropped:
         return text
     tree = ast.parse(text)
-    unschedule(tree, dropped)
-    return ast.unparse(ast.fix_missing_locations(tree))
+    unschedule(tree, with_whole_sequences(dropped, constructs_of))
+    return keep_promises(ast.unparse(ast.fix_missing_locations(tree)))
 
 
 def chosen_variants(variants: Sequence[str], mode: str) -> list[str]:
@@ -192,14 +196,25 @@ def shrink_world(text: str, variant: str, folder: Path, seconds: float) -> str:
     def failure(candidate: str) -> str | None:
         try:
             with quiet():
-                module = load(candidate, folder)
-                result = attempt(module.DEFINITION, Trace(candidate), variant)
+                module, trace = load(candidate, folder), Trace(candidate)
+                if broken_promises(candidate) or reads_undefined(trace, candidate):
+                    return None
+                result = attempt(module.DEFINITION, trace, variant)
         except (wl.WorldloomError, SyntaxError, *_INVALID):
             return None
         return None if result is None else "difference" if isinstance(result, Difference) else result.split(":")[1]
 
     original = failure(text)
     return Shrinker(text, lambda candidate: failure(candidate) == original, seconds).run() if original else text
+
+
+def reads_undefined(trace: Trace, text: str) -> bool:
+    """Whether a world reads a transient component that nothing has written: then another number there changes it."""
+    if "wl.Transient" not in text:
+        return False
+    other = Trace(text, undefined=0.0)
+    columns = ((one[key], two[key]) for one, two in zip(trace.states, other.states, strict=True) for key in one)
+    return any(one.tobytes() != two.tobytes() for one, two in columns)
 
 
 RUNNABLE = """

@@ -16,8 +16,9 @@ _VECTORS = ("dot", "cross", "length", "length_sq", "normalize", "cw_mul", "quat_
 
 CONSTRUCTS = (
     "entity system", "world system", "pair system", "shared loop", "reset system", "observe system",
-    "system for one value", "system for several values", "disjoint system", "system together with others", "if", "elif",
-    "else", "while", "for range", "for world.all", "for world.near", "for world.nearest", "break", "continue",
+    "system for one value", "system for several values", "disjoint system", "system together with others",
+    "system at the same time as the next", "transient component", "if", "elif", "else",
+    "while", "for range", "for world.all", "for world.near", "for world.nearest", "break", "continue",
     "return", "flag changed in a loop of its branch", "ternary", "chained comparison", "and", "or", "not", "in",
     "helper call", "helper with several results", "helper that changes a parameter", "function of the world",
     "function of the world in a function", "loop in a function of the world", "integer arithmetic",
@@ -60,6 +61,8 @@ def by_system(text: str) -> dict[str, set[str]]:
         for k, v in zip(d.keys, d.values, strict=True)
         if k and "UpTo" in ast.unparse(v)
     }
+    components = [item for kind in kinds.values() for item in kind.body if isinstance(item, ast.AnnAssign)]
+    transient = {ast.unparse(i.target) for i in components if ast.unparse(i.annotation).startswith("wl.Transient")}
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef) or function.name in helpers:
             continue
@@ -72,6 +75,8 @@ def by_system(text: str) -> dict[str, set[str]]:
             constructs.add("event")
         if names & varying:
             constructs.add("population")
+        if any(isinstance(n, ast.Attribute) and n.attr in transient for n in ast.walk(function)):
+            constructs.add("transient component")
         constructs_of[function.name] = constructs
     return constructs_of
 
@@ -85,6 +90,8 @@ def _of_system(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -
                 yield "disjoint system"
             if keyword.arg == "together":
                 yield "system together with others"
+            if keyword.arg == "concurrent":
+                yield "system at the same time as the next"
             if keyword.arg == "where" and isinstance(keyword.value, ast.Tuple):
                 several = isinstance(keyword.value.elts[1], (ast.Tuple, ast.Call))
                 yield "system for several values" if several else "system for one value"

@@ -57,7 +57,7 @@ class Fuzz:
     worlds: int | None = None
     """Maximum number of worlds."""
     systems_per_world: int = 60
-    """Number of systems per world. They share one compilation."""
+    """Number of systems per world, without those of sequences. They share one compilation."""
     devices: str = "cpu"
     """Devices to compare, separated by commas: python, cpu, cuda."""
     variants: str = ""

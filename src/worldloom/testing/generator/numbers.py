@@ -86,7 +86,7 @@ class NumberGenerator:
         if not vectors:
             return None
         holder, text = self.rng.choice(vectors)
-        if len(holder.shape) == 1 and self.chance(0.6):
+        if len(holder.shape) == 1 and holder.shape[0] <= len(LETTERS) and self.chance(0.6):
             return f"{text}.{self.rng.choice(LETTERS[: holder.shape[0]])}"
         return f"{text}[{', '.join(self.index(size) for size in holder.shape)}]"
 

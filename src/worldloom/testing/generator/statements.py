@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from worldloom.testing.generator.expressions import ExpressionGenerator
+from worldloom.testing.generator.numbers import LETTERS
 from worldloom.testing.generator.scope import HelperSpec
 from worldloom.testing.reference.functions import ROUGH
 from worldloom.testing.reference.types import BOOL, FLOAT, INT, Type
@@ -167,8 +168,8 @@ class StatementGenerator(ExpressionGenerator):
         if not vectors:
             return None
         text, kind = self.rng.choice(vectors)
-        if len(kind.shape) == 1 and self.chance(0.6):
-            element = f"{text}.{self.rng.choice('xyzw'[: kind.shape[0]])}"
+        if len(kind.shape) == 1 and kind.shape[0] <= len(LETTERS) and self.chance(0.6):
+            element = f"{text}.{self.rng.choice(LETTERS[: kind.shape[0]])}"
         else:
             element = f"{text}[{', '.join(self.index(size) for size in kind.shape)}]"
         return [f"{element} = {self.clamped(kind.element, self.value(kind.element, 2, typed=False))}"]

@@ -34,6 +34,11 @@ class KindSpec:
     position: Type | None = None
     base: str = ""
     agent: bool = False
+    transients: list[tuple[str, Type]] = field(default_factory=list)
+    """Components that only the sequences of :mod:`worldloom.testing.generator.sequences` use."""
+    colour: str = ""
+    """The component by which these choose entities; "" where the kind is in none."""
+    colour_is_transient: bool = False
 
     @property
     def root(self) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+import re
 
+from worldloom.testing.generator.accesses import possible_promises
 from worldloom.testing.generator.scope import HelperSpec
+from worldloom.testing.generator.sequences import SequenceGenerator
 from worldloom.testing.generator.statements import StatementGenerator, indented
 from worldloom.testing.generator.systems import KindSpec, SystemGenerator
 from worldloom.testing.generator.values import MODES
@@ -32,6 +35,8 @@ _ROLES = {
 """The annotations of components with a role."""
 _TOGETHER = 0.3
 """Probability that a system may share a kernel with its neighbours."""
+_CONCURRENT = 0.7
+"""Probability that a system runs at the same time as the next one, where it can."""
 _CONSTANTS = "LIMIT = 7\nHALF = 0.5\nWIDE = wl.int64(5000000000)\nBYTE = wl.uint8(200)"
 
 
@@ -40,10 +45,11 @@ class WorldGenerator:
 
     Args:
         seed: The same seed gives the same text.
-        systems: Number of systems.
+        systems: Number of systems, without those of sequences.
+        sequences: Number of sequences of systems that run together; None for a random one.
     """
 
-    def __init__(self, seed: int, systems: int) -> None:
+    def __init__(self, seed: int, systems: int, sequences: int | None = None) -> None:
         self.rng = random.Random(seed)  # noqa: S311
         self.together = random.Random(f"together {seed}")  # noqa: S311 - of its own, so that seeds keep their worlds
         self.seed, self.count = seed, systems
@@ -53,6 +59,7 @@ class WorldGenerator:
         self.fields: list[tuple[str, Type]] = []
         self.arrays: list[tuple[str, Type, tuple[int, ...]]] = []
         self.config: list[tuple[str, Type, tuple[int, ...]]] = []
+        self.sequences = SequenceGenerator(self, random.Random(f"sequences {seed}"), sequences)  # noqa: S311
 
     def kind(self, name: str) -> KindSpec:
         return next(k for k in self.kinds if k.name == name)
@@ -66,6 +73,8 @@ class WorldGenerator:
             _CONSTANTS,
         ]
         self._choose_kinds()
+        self.sequences.choose_kinds()
+        parts += self.sequences.constants
         parts += [self._class(kind) for kind in self.kinds]
         parts.append(self._world())
         if self.mode == "dyadic":
@@ -78,13 +87,23 @@ class WorldGenerator:
             phase, text = self._system(f"s{number}")
             phases[phase].append(f"s{number}")
             parts.append(text)
+        phases["step"] = self.sequences.inserted(phases["step"])
+        parts += self.sequences.texts
         entities = ", ".join(f"{k.name}: {k.count}" for k in self.kinds)
         lists = ", ".join(f"{phase}=({''.join(f'{n}, ' for n in names)})" for phase, names in phases.items())
         limit = self.rng.choice(("", "", ", max_steps=2"))
         parts.append(
             f'DEFINITION = wl.Definition(id="fuzzed-{self.seed}", world=Field, entities={{{entities}}}, {lists}{limit})'
         )
-        return "\n\n\n".join(parts) + "\n"
+        return self._with_promises("\n\n\n".join(parts) + "\n")
+
+    def _with_promises(self, text: str) -> str:
+        """The world with ``concurrent=True`` at some systems that use nothing of what the next one uses."""
+        rng = random.Random(f"concurrent {self.seed}")  # noqa: S311
+        for name in possible_promises(text):
+            if rng.random() < _CONCURRENT:
+                text = re.sub(rf"(together=True)(\)\ndef {name}\()", r"\1, concurrent=True\2", text)
+        return text
 
     def _run(self) -> str:
         autoreset = self.rng.choices(("disabled", "same_step", "next_step"), (6, 2, 2))[0]
@@ -165,6 +184,9 @@ class WorldGenerator:
             if n not in inherited
         ]
         lines += [f"{n}: {spelled(RefType(k))}" for n, k in kind.refs if n not in inherited]
+        lines += [f"{n}: wl.Transient({spelled(t)})" for n, t in kind.transients]
+        if kind.colour:
+            lines.append(f"{kind.colour}: {'wl.Transient(int)' if kind.colour_is_transient else 'int'}")
         parent = kind.base or ("wl.Event" if kind.event else "wl.Entity")
         return f"class {kind.name}({parent}):\n" + "\n".join(indented(lines))
 
@@ -307,6 +329,10 @@ def _with_functions(maker: SystemGenerator, head: str, lines: list[str]) -> str:
     return "\n\n\n".join([*maker.functions, "\n".join([head, *indented(lines)])])
 
 
-def generate(seed: int, systems: int = 60) -> str:
-    """The text of a random world with ``systems`` systems. The same arguments give the same text."""
-    return WorldGenerator(seed, systems).text()
+def generate(seed: int, systems: int = 60, sequences: int | None = None) -> str:
+    """The text of a random world with ``systems`` systems. The same arguments give the same text.
+
+    ``sequences`` is the number of sequences of systems that run together, with transient components, that the world
+    has besides; None for a random number, which is 0 in worlds of few systems.
+    """
+    return WorldGenerator(seed, systems, sequences).text()
