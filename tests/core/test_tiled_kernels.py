@@ -92,18 +92,26 @@ def kernels(limits: TileLimits = TileLimits(), fuse: bool = True) -> list[Kernel
     return [spec for spec in program.step if isinstance(spec, KernelSpec) and spec.tile]
 
 
+def run_beside_the_cpu(
+    definition: wl.Definition, worlds: int, seed: int, steps: int, tiles: TileLimits = TileLimits()
+) -> wl.Simulation:
+    """Compare the kernels for CUDA, run by Python threads in any order, with the CPU after each step: the latter."""
+    cpu, machine_side = (wl.Simulation(definition, worlds, "cpu", seed=seed) for _ in range(2))
+    machine = Machine(machine_side, any_order=True, tiles=tiles)
+    for step in range(steps):
+        cpu.step()
+        machine.step()
+        assert first_difference(cpu, machine_side, step) is None
+    return cpu
+
+
 def test_python_and_cpu_agree() -> None:
     assert compare(chain(), num_worlds=3, steps=10) is None
 
 
 @pytest.mark.parametrize(("worlds", "tile"), [(1, TILE_WORLDS), (TILE_WORLDS + 5, TILE_WORLDS), (40, 64), (70, 64)])
 def test_the_kernel_for_cuda_does_the_same_with_real_threads(worlds: int, tile: int) -> None:
-    cpu, machine_side = (wl.Simulation(chain(), worlds, "cpu", seed=5) for _ in range(2))
-    machine = Machine(machine_side, any_order=True, tiles=TileLimits(tile))
-    for step in range(5):
-        cpu.step()
-        machine.step()
-        assert first_difference(cpu, machine_side, step) is None
+    cpu = run_beside_the_cpu(chain(), worlds, 5, 5, TileLimits(tile))
     assert cpu.world.pulls.numpy().any() and cpu[Ring].moves.numpy().any()
 
 
@@ -213,12 +221,7 @@ def test_there_is_no_barrier_between_a_concurrent_system_and_the_next() -> None:
 def test_concurrent_systems_do_the_same_with_real_threads(empty: bool) -> None:
     """Without pans the next system does not run: the one after it waits for the concurrent one nevertheless."""
     definition = scales(empty=empty)
-    cpu, machine_side = (wl.Simulation(definition, 37, "cpu", seed=2) for _ in range(2))
-    machine = Machine(machine_side, any_order=True)
-    for step in range(5):
-        cpu.step()
-        machine.step()
-        assert first_difference(cpu, machine_side, step) is None
+    run_beside_the_cpu(definition, 37, 2, 5)
     assert compare(definition, num_worlds=3, steps=6) is None
 
 
@@ -273,12 +276,7 @@ def test_a_concurrent_system_promises_nothing_about_later_systems(case: str) -> 
 
     step = STEPS[case]
     definition = wl.Definition("Moved-test", Scales, {Weight: 4, Pan: 3}, reset=(set_up,), step=step, max_steps=9)
-    cpu, machine_side = (wl.Simulation(definition, 5, "cpu", seed=1) for _ in range(2))
-    machine = Machine(machine_side, any_order=True)
-    for number in range(4):
-        cpu.step()
-        machine.step()
-        assert first_difference(cpu, machine_side, number) is None
+    run_beside_the_cpu(definition, 5, 1, 4)
 
 
 def test_a_concurrent_system_has_a_kernel_with_others() -> None:

@@ -163,17 +163,9 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
             self._run_step = lambda: interpreter.run(self.schedule.step, self)
             self._run_reset = lambda: interpreter.run(self.schedule.reset, self)
         else:
-            self.program = shared_program(
-                self.definition,
-                self.schedule,
-                self.autoreset,
-                self.checks,
-                fuse,
-                self.device.is_cuda,
-                self.exact,
-                self.kernels_for,
-                self.device.max_shared_memory_per_block,
-            )
+            settings = (self.autoreset, self.checks, fuse, self.device.is_cuda, self.exact)
+            batch = (self.kernels_for, self.device.max_shared_memory_per_block)
+            self.program = shared_program(self.definition, self.schedule, *settings, *batch)
             self.executor = Executor(self, self.program, tuned)
             self._run_step = nvtx_ranges.with_nvtx_range("worldloom step", self.executor.step)
             self._run_reset = nvtx_ranges.with_nvtx_range("worldloom reset", self.executor.reset)
