@@ -226,7 +226,7 @@ def count(hand: Hand, world: Bar):
 
 @wl.system(disjoint=True)
 def look_around(hand: Hand, world: Bar):
-    """What nobody writes may be read by all, and what is printed counts as not read."""
+    """All entities may read a component that none writes; ``print`` does not count as a read."""
     for other in world.all(Hand):
         hand.seen += other.colour
     cup, first = world.at(Cup, hand.id), world.at(Cup, 0)

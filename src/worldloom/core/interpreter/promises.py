@@ -90,7 +90,7 @@ class Promises:
         self._running: list[Uses] = []
 
     def forget(self) -> None:
-        """Begin anew, also where an exception has ended a system."""
+        """Discard all notes; an exception may have ended a system before its end."""
         self._running = []
 
     def entities(self, kind: str, where: str | None, runs: Iterable[tuple[int, _Run]]) -> Iterator[tuple[int, _Run]]:

@@ -17,7 +17,7 @@ class ContactFunctions:
         place: Computes what changes when bodies move: arms, separations and the matrix of the manifold.
         follow: ``place``, and lets what bodies repeat act at the points as they are then.
         rate: Computes the step lengths of friction, once per step.
-        warm: Applies the impulses of the previous substep.
+        warm: Applies the impulses of the previous step.
         solve: Solves the contact once, with targets, stiffness and relief of its points, each of shape (4,).
         note: Adds the normal impulses of a substep to those of the step; of the world and the contact alone.
     """
