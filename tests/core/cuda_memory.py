@@ -52,6 +52,13 @@ class Slot(Memory):
                 column.values[(int(row), *inner)] = slot.held[inner]
 
 
+def move_row(to: Memory, source: Memory, row: Any, lane: Any) -> None:
+    """The share of one thread of a warp in moving a row between memory and the shared memory of the warp."""
+    size = math.prod(to.shape[1:])
+    for place in range(int(lane), size, WARP_SIZE):
+        put_element(to, row, size, place, get_element(source, row, size, place))
+
+
 def dawdle() -> None:
     """Let other threads overtake this one now and then."""
     if random.random() < 0.02:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from cuda_memory import Memory, Slot, clear_columns, copy_columns, fill_elements, get_element, put_element
+from cuda_memory import Memory, Slot, clear_columns, copy_columns, fill_elements, get_element, move_row, put_element
 
 import worldloom as wl
 from worldloom.core.arithmetic.functions import python_math
@@ -127,6 +127,7 @@ class Machine:
         warps = [threading.Barrier(lanes, timeout=300) for _ in range(0, len(numbers), WARP_SIZE)]
         rows = np.int32(spec.rows_argument(self.simulation.num_worlds))
         failed: list[BaseException] = []
+        rows_of_warps: list[dict[str, Slot]] = [{} for _ in warps]
         columns = [Memory(self.tables[t][f].values) for t, f in spec.columns]
         extra = [None] * spec.takes_errors + [self.alarm] * spec.takes_alarm
 
@@ -139,6 +140,7 @@ class Machine:
             )
             self.here.held, self.here.block = held, np.int32(block)
             self.here.warp = warps[self.here.lane // WARP_SIZE]
+            self.here.rows = rows_of_warps[self.here.lane // WARP_SIZE]
             try:
                 with np.errstate(all="ignore"):
                     self.space[spec.name](np.int32(spec.row_list or 0), rows, np.int32(0), *columns, *extra)
@@ -181,6 +183,16 @@ class Machine:
         found = functools.reduce(_COMBINE[operator], held)
         self._wait_in_warp()
         return type(value)(found)
+
+    def _row_of_warp(self, name: str, verb: str, column: Memory, row: Any, lane: Any) -> Slot:
+        """The row of a column that the threads of a warp share."""
+        with self.lock:
+            slot = self.here.rows.get(name)
+            if slot is None or slot.row != row:
+                slot = self.here.rows[name] = Slot(column, row)
+        if verb == "begin":
+            move_row(slot, column, row, lane)
+        return slot
 
     def _report(
         self,
@@ -291,6 +303,10 @@ class _Warp:
                 return functools.partial(self.machine._across, operator)
             if what == "meet":
                 return {"min": self.atomic_min, "max": self.atomic_max}[operator]
+            if operator in ("begin", "make"):
+                return functools.partial(self.machine._row_of_warp, function.__name__.split("_row_")[1], operator)
+            if operator == "end":
+                return move_row
             if operator in ("collect", "store"):
                 return Slot if operator == "collect" else Slot.store
             if operator == "view":

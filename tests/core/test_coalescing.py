@@ -30,9 +30,9 @@ from cuda_threads import Machine
 from warp._src.context import runtime
 
 import worldloom as wl
-from worldloom.core.codegen.coalescing import SHARED_BYTES
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import Program, generate
+from worldloom.core.codegen.shared_rows.coalescing import SHARED_BYTES
 from worldloom.core.frontend.system import System
 from worldloom.core.measure.explain import _explained
 from worldloom.core.tools.compare import first_difference

@@ -15,6 +15,7 @@ from worldloom.core.tools.compare import compare, first_difference
 sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
 from coalesced_worlds import ridge
 from indexed_worlds import CELLS, hill
+from warp_row_worlds import tick, watch, yard
 
 
 @pytest.mark.parametrize("num_worlds", [1, 31, 33, 1000])
@@ -24,6 +25,11 @@ def test_coalesced_rows(scouts: int, num_worlds: int) -> None:
     gpu = wl.Simulation(ridge(scouts), 1, "cuda:0")
     assert any(spec.coalesced for spec in gpu.program.step if isinstance(spec, KernelSpec))
     assert compare(ridge(scouts), ["cpu", "cuda:0"], num_worlds=num_worlds, steps=40, seed=4) is None
+
+
+@pytest.mark.parametrize("num_worlds", [1, 33, 1000])
+def test_rows_of_warps(num_worlds: int) -> None:
+    assert compare(yard(tick, watch), ["cpu", "cuda:0"], num_worlds=num_worlds, steps=20, seed=4) is None
 
 
 @pytest.mark.parametrize("env", ["Catch-v0", "Overcooked-v0", "HanabiSmall-v0", "FrozenLake8x8-v1"])

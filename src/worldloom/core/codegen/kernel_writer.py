@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from worldloom.core.codegen import coalescing
 from worldloom.core.codegen.blocks import (
     Block,
     MemoryTraffic,
@@ -20,19 +19,14 @@ from worldloom.core.codegen.blocks import (
     split_by_lifetime,
     stored_columns,
 )
-from worldloom.core.codegen.coalescing import Coalescing
 from worldloom.core.codegen.column_access import Arguments, ColumnAccess
-from worldloom.core.codegen.compaction import WORLDS_PER_WARP, CompactionWriter, reason_of_compaction
-from worldloom.core.codegen.compaction_choice import several_kernels
-from worldloom.core.codegen.compaction_kernel import CompactionKernel
+from worldloom.core.codegen.engine_kernels import EngineKernelWriter
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, note_changes
-from worldloom.core.codegen.grid_writer import GridKernelWriter
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_text import KernelText
 from worldloom.core.codegen.resets.beside_resets import with_observations_beside
 from worldloom.core.codegen.resets.world_lists import NO_LISTS, with_world_lists
 from worldloom.core.codegen.row_loops import (
-    EACH_WORLD,
     SET_WORLD,
     RowLoops,
     depth,
@@ -40,6 +34,9 @@ from worldloom.core.codegen.row_loops import (
     shares_warps,
     world_list_arguments,
 )
+from worldloom.core.codegen.shared_rows import coalescing
+from worldloom.core.codegen.shared_rows.coalescing import Coalescing
+from worldloom.core.codegen.shared_rows.warp_rows import WarpRow, choose_rows, end_lines, start_lines, with_warp_rows
 from worldloom.core.codegen.stages import (
     MAX_THREADS_PER_WORLD,
     common_mask,
@@ -59,9 +56,8 @@ from worldloom.core.frontend.targets.kernel_names import (
 )
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
-from worldloom.core.model.grid import PARTS
 from worldloom.core.model.launch import LaunchNode, Mask
-from worldloom.core.schedule.entries import FINISHED, CompactionNode, GridNode, HostNode, Schedule
+from worldloom.core.schedule.entries import FINISHED, GridNode, HostNode, Schedule
 
 
 class KernelWriter:
@@ -83,7 +79,7 @@ class KernelWriter:
         self.register_only = register_only
         self.columns = ColumnAccess(schedule, cuda)
         self.row_loops = RowLoops(self.columns)
-        self.tiles = TiledKernelWriter(self)
+        self.tiles, self.engine = TiledKernelWriter(self), EngineKernelWriter(self)
         self.texts: list[str] = []
         self.names_by_text: dict[str, str] = {}
 
@@ -128,16 +124,12 @@ class KernelWriter:
         if isinstance(part, (HostNode, LaunchNode)):
             return [part]
         if isinstance(part, GridNode):
-            return [self.grid(phase, number, part)]
+            return [self.engine.grid(phase, number, part)]
         if isinstance(part, KernelGroup):
             return [self.kernel(phase, number, part)]
         if isinstance(part, TiledStages):
             return [self.tiles.kernel(phase, number, part)]
-        few_worlds = self.list_width == NO_LISTS
-        kernels = several_kernels(part, self.schedule, self.sites, self.types, self.cuda, few_worlds)
-        if kernels:
-            return [*self.compaction_kernels(phase, number, part, kernels)]
-        return [self.compaction(phase, number, part)]
+        return [*self.engine.compaction(phase, number, part)]
 
     def stage_kernel(self, phase: str, number: int, groups: list[KernelGroup]) -> KernelSpec:
         """One kernel whose stages are the kernels of ``groups``."""
@@ -155,48 +147,6 @@ class KernelWriter:
         lines = stage_lines(stages, threads, rows, collected.block, leave, names)
         name = self.write(KernelText(spec.name, lines, arguments, [], errors=spec.takes_errors))
         return collected.added_to(replace(spec, name=name, beside=groups[0].beside))
-
-    def grid(self, phase: str, number: int, node: GridNode) -> KernelSpec:
-        grid = node.grid
-        writer = GridKernelWriter(grid, self.schedule.counts.populations.get(grid.table), node.mask, self.types)
-        lines = writer.body(self.cuda)
-        if self.cuda and writer.block_build_text not in self.texts:
-            self.texts.append(writer.block_build_text)
-        text = KernelText(f"{phase}_{number}", lines, self.columns.fields(writer.columns), [EACH_WORLD])
-        built = [(WORLD, grid.column(part)) for part in PARTS]
-        traffic: MemoryTraffic = ([], []) if node.mask is not None else ([(grid.table, grid.by)], built)
-        spec = self._spec(text, 1, [node.label], traffic, "it sorts all entities of a world")
-        return replace(spec, whole_block=True)
-
-    def compaction(self, phase: str, number: int, node: CompactionNode) -> KernelSpec:
-        population = node.population
-        writer = CompactionWriter(population, self.schedule.tables[population.table].fields, self.sites, self.types)
-        lines = writer.body(self.cuda, node.spawned_in_order)
-        arguments = self.columns.fields(writer.columns)
-        alarm = population.limit.overflow == "error"
-        text = KernelText(f"{phase}_{number}", lines, arguments, [EACH_WORLD], writer.faults, alarm)
-        threads = WARP_SIZE // WORLDS_PER_WARP if self.cuda and not node.spawned_in_order else 1
-        always_read = [(WORLD, f"{population.table}__{name}") for name in ("pending", "changed")]
-        spec = self._spec(text, threads, [node.label], (always_read, []), reason_of_compaction(population))
-        return replace(spec, whole_warps=threads > 1)
-
-    def compaction_kernels(
-        self, phase: str, number: int, node: CompactionNode, kernels: list[CompactionKernel]
-    ) -> list[KernelSpec]:
-        population, overflow = node.population, node.population.limit.overflow
-        read = ("pending", "changed", *(["count", "first"] if population.pooled else []))
-        always_read = [(WORLD, f"{population.table}__{name}") for name in read]
-        specs: list[KernelSpec] = []
-        for index, kernel in enumerate(kernels):
-            errors, alarm = overflow != "drop" and kernel.closes, overflow == "error" and kernel.closes
-            arguments = self.columns.fields(kernel.columns)
-            text = KernelText(f"{phase}_{number}_{index}", kernel.lines, arguments, [], errors, alarm)
-            traffic: MemoryTraffic = (always_read if index == 0 else [], [])
-            spec = self._spec(
-                text, kernel.rows, [node.label], traffic, reason_of_compaction(population), total=kernel.total
-            )
-            specs.append(replace(spec, whole_warps=kernel.whole_warps, first_of_entry=index == 0))
-        return specs
 
     # -- kernels of systems ------------------------------------------------------------------------------------------
 
@@ -233,8 +183,10 @@ class KernelWriter:
                 lines.insert(place_of_exit(lines), leave)
         lines += self.row_loops.condition(group, arguments, in_order) if rows is None else []
         columns, block = (() if as_stage else collected.columns), collected.block
+        warp_rows = [] if as_stage else self._warp_rows(group)
         lines += [coalescing.collect_line(c, block, "row") for c in columns]
-        lines += self._body(group, blocks, arguments, collected, as_stage)
+        body = self._body(group, blocks, arguments, collected, as_stage, warp_rows)
+        lines += [*start_lines(warp_rows), *body, *end_lines(warp_rows)]
         lines += [f"{barrier(WARP_SIZE)}()"] if columns else []
         lines += [coalescing.store_line(c, block, collected_rows(c), "row", "True", c) for c in columns]
         if in_order or reset_threads or listed or rows is not None:
@@ -251,7 +203,7 @@ class KernelWriter:
             [node.label for node in group.nodes],
             ([], []) if listed else memory_traffic(counted, self.register_only, self.schedule.aliases),
         )
-        spec = self._spec(text, threads, labels, traffic, group.reason, total, as_stage)
+        spec = self.spec(text, threads, labels, traffic, group.reason, total, as_stage)
         warps = shares_warps(group)
         spec = replace(
             spec, threads=group.threads, whose=group.whose, whole_warps=warps, world_list=listed, beside=group.beside
@@ -259,7 +211,7 @@ class KernelWriter:
         if rows is not None and group.where is not None:
             long = any(node.system.disjoint for node in group.nodes)
             spec = replace(spec, row_list=rows.values.index(group.where[1]), long=long)
-        return spec if as_stage else collected.added_to(spec)
+        return spec if as_stage else with_warp_rows(collected.added_to(spec), warp_rows)
 
     def _collected(self, groups: list[KernelGroup], width: int) -> Coalescing:
         """The columns that a kernel coalesces, with ``width`` threads per world. Their functions are written."""
@@ -267,10 +219,19 @@ class KernelWriter:
             return Coalescing()
         collected = coalescing.choose_columns(groups, width, self.schedule)
         for column in collected.columns:
-            text = coalescing.definitions(column, self.columns.field(column), collected.block, self.types)
-            if text not in self.texts:
-                self.texts.append(text)
+            self.define(coalescing.definitions(column, self.columns.field(column), collected.block, self.types))
         return collected
+
+    def _warp_rows(self, group: KernelGroup) -> list[WarpRow]:
+        """The arrays whose rows the warps of a kernel keep in shared memory. Their functions are written."""
+        rows = choose_rows(group, self.schedule, self.tiles.all_parts) if self.cuda else []
+        for row in rows:
+            self.define(*row.definitions(self.types))
+        return rows
+
+    def define(self, *texts: str) -> None:
+        """Write the functions that several kernels may call, each once."""
+        self.texts += [text for text in texts if text not in self.texts]
 
     def registers(self, group: KernelGroup) -> int | None:
         """Registers per thread at most; None where one of its systems does not limit them."""
@@ -291,11 +252,18 @@ class KernelWriter:
         return f"if {skipped}: {'continue' if in_order or not self.cuda else 'return'}"
 
     def _body(
-        self, group: KernelGroup, blocks: list[Block], arguments: Arguments, collected: Coalescing, as_stage: bool
+        self,
+        group: KernelGroup,
+        blocks: list[Block],
+        arguments: Arguments,
+        collected: Coalescing,
+        as_stage: bool,
+        warp_rows: Iterable[WarpRow],
     ) -> list[str]:
         """Loads, calls of the systems and stores of one row."""
         shared, local = split_by_lifetime(blocks)
         rows = {c: column_argument(c) if as_stage else collected_rows(c) for c in collected.columns}
+        rows.update({row.column: collected_rows(row.column) for row in warp_rows})
         rows.update({final: rows[column] for final, column in collected.finals.items()})
         lines: list[str] = []
         loaded: set[ColumnKey] = set()
@@ -338,7 +306,7 @@ class KernelWriter:
 
     # -- text --------------------------------------------------------------------------------------------------------
 
-    def _spec(
+    def spec(
         self,
         text: KernelText,
         rows: int,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from worldloom.core.codegen.coalescing import collect_line, store_line
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
 from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.shared_rows.coalescing import collect_line, store_line
 from worldloom.core.frontend.targets.kernel_names import collected_rows, column_argument
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import ColumnKey

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from worldloom.core.codegen.blocks import blocks_of, split_by_lifetime, stored_columns
-from worldloom.core.codegen.coalescing import choose_columns
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, read_columns, written_columns
+from worldloom.core.codegen.shared_rows.coalescing import choose_columns
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
 from worldloom.core.model.columns import WORLD, ColumnKey
 from worldloom.core.model.launch import Mask

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from worldloom.core.codegen.coalescing import Coalescing
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, note_changes
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.kernel_text import KernelText
+from worldloom.core.codegen.shared_rows.coalescing import Coalescing
 from worldloom.core.codegen.tiles import shared_columns
 from worldloom.core.codegen.tiles.shared_columns import ListedRows, SharedTable
 from worldloom.core.codegen.tiles.tiled_kernel import (

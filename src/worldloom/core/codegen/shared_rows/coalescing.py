@@ -220,8 +220,8 @@ def _store_snippet(array: Field, slot: int) -> str:
         " const int owner = __ffs(left) - 1;"
         f" auto to = reinterpret_cast<unsigned char*>(column.data + (size_t)__shfl_sync(all, row, owner) * {size});"
         f" auto from = own + (owner - lane) * {slot};"
-        f" if (count == {WARP_SIZE}) {{ {_copy_row(array, 'lane', str(WARP_SIZE))} }}"
-        f" else {{ {_copy_row(array, 'rank', 'count')} }}"
+        f" if (count == {WARP_SIZE}) {{ {copy_row(array, 'lane', str(WARP_SIZE))} }}"
+        f" else {{ {copy_row(array, 'rank', 'count')} }}"
         " }"
         " __syncwarp(all);"
     )
@@ -241,8 +241,8 @@ def _store_adjacent(array: Field, slot: int) -> str:
     )
 
 
-def _copy_row(array: Field, start: str, step: str) -> str:
-    """Copy a row in the widest pieces that it consists of, of at most a word each.
+def copy_row(array: Field, start: str, step: str) -> str:
+    """Copy a row from the pointer ``from`` to ``to``, in the widest pieces that it consists of, of at most a word each.
 
     Memory of the user may begin at any number of a column. If that is not the start of a word, numbers are copied.
     """

@@ -1,0 +1,166 @@
+"""Rows of arrays in shared memory, for systems with a warp per entity.
+
+Where the threads of a warp store one number each of nine boxes, the nine numbers lie in as many sectors of 32 bytes,
+and the store of the next number has the same sectors again. The warp therefore keeps such rows in shared memory: it
+loads them before the system and stores them after it, both with adjacent addresses. An array that the system overwrites
+is not loaded. A transient array that no other system uses is neither loaded nor stored.
+
+As with :mod:`~worldloom.core.codegen.shared_rows.coalescing`, the data pointer of the array that a system gets leads to
+shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import warp as wp
+
+from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.shared_rows.coalescing import copy_row
+from worldloom.core.frontend.targets.accessors import array_code, row_size
+from worldloom.core.frontend.targets.kernel_names import barrier, collected_rows, column_argument
+from worldloom.core.kernels.population_kernels import WARP_SIZE
+from worldloom.core.model.columns import WORLD, ColumnKey
+from worldloom.core.model.fields import Field
+from worldloom.core.model.launch import LaunchNode
+from worldloom.core.schedule.entries import HostNode, Schedule
+
+BLOCK = 128
+"""Threads per block of a kernel that keeps rows in shared memory."""
+MAX_BYTES = 3 * 1024
+"""Bytes of the rows of one entity, at most: 64 warps of a multiprocessor then have room for theirs."""
+_PIECE = 16
+"""Bytes that a thread moves by one instruction, to which a row in shared memory is aligned."""
+_MIN_STRIDE = 5
+"""Bytes from one entry of an array to the next, at least: stores of adjacent numbers have adjacent addresses anyway."""
+
+
+@dataclass(frozen=True)
+class WarpRow:
+    """An array of which a warp keeps the row of its entity in shared memory.
+
+    Attributes:
+        column: The array.
+        array: Its field.
+        loaded: Whether its values are loaded before the system.
+        stored: Whether they are stored after it.
+    """
+
+    column: ColumnKey
+    array: Field
+    loaded: bool
+    stored: bool
+
+    @property
+    def name(self) -> str:
+        """The end of the names of its functions."""
+        return f"{self.column[0]}__{self.column[1]}"
+
+    @property
+    def start_line(self) -> str:
+        """The statement that makes the row in shared memory."""
+        verb = "begin" if self.loaded else "make"
+        return f"{collected_rows(self.column)} = wl_{verb}_row_{self.name}({column_argument(self.column)}, row, lane)"
+
+    @property
+    def end_line(self) -> str:
+        """The statement that stores it."""
+        return f"wl_end_row_{self.name}({column_argument(self.column)}, {collected_rows(self.column)}, row, lane)"
+
+    def definitions(self, types: dict[str, object]) -> list[str]:
+        """The native functions that :attr:`start_line` and :attr:`end_line` call."""
+        kind, size = array_code(self.array, types), row_size(self.array)
+        copy = copy_row(self.array, "lane", str(WARP_SIZE))
+        bytes_of_warp = -(-_row_bytes(self.array) // _PIECE) * _PIECE
+        start = (
+            f"__shared__ __align__({_PIECE}) unsigned char slots[{BLOCK // WARP_SIZE * bytes_of_warp}];"
+            f" unsigned char* to = slots + threadIdx.x / {WARP_SIZE} * {bytes_of_warp}; auto rows = column;"
+            f" rows.data = reinterpret_cast<decltype(column.data)>(to) - (size_t)row * {size};"
+        )
+        load = f" auto from = reinterpret_cast<const unsigned char*>(column.data + (size_t)row * {size}); {copy}"
+        store = (
+            f"auto from = reinterpret_cast<const unsigned char*>(rows.data + (size_t)row * {size});"
+            f" auto to = reinterpret_cast<unsigned char*>(column.data + (size_t)row * {size}); {copy}"
+        )
+        own = "row: wp.int32, lane: wp.int32"
+        texts = [
+            f'@wp.func_native(snippet="{start}{load if self.loaded else ""} return rows;")\n'
+            f"def wl_{'begin' if self.loaded else 'make'}_row_{self.name}(column: {kind}, {own}) -> {kind}: ...\n"
+        ]
+        if self.stored:
+            texts.append(
+                f'@wp.func_native(snippet="{store}")\n'
+                f"def wl_end_row_{self.name}(column: {kind}, rows: {kind}, {own}): ...\n"
+            )
+        return texts
+
+
+def choose_rows(group: KernelGroup, schedule: Schedule, parts: Iterable[FusedEntry]) -> list[WarpRow]:
+    """The arrays whose rows the kernel of a group keeps in shared memory; ``parts`` are all parts of the program."""
+    if group.threads != WARP_SIZE or group.pooled or group.nodes[0].table == WORLD:
+        return []
+    (function,) = group.functions
+    target, chosen, left = function.target, list[WarpRow](), MAX_BYTES
+    if target.row_copies:  # they move whole rows through registers
+        return []
+    private = {c for c in target.columns if schedule.field_of(c).transient} - _used_elsewhere(group, parts)
+    for column, array in target.columns.items():
+        own = column in target.local_write and column[0] != WORLD and schedule.counts[column[0]] == group.rows
+        size = _row_bytes(array) if own and array.is_array else 0
+        if not own or column in target.remote_read | target.remote_write or not 0 < size <= left:
+            continue
+        if size // array.shape[0] >= _MIN_STRIDE:
+            unused = column in private
+            chosen.append(WarpRow(column, array, not unused and column not in function.overwritten, not unused))
+            left -= size
+    return chosen
+
+
+def start_lines(rows: list[WarpRow]) -> list[str]:
+    """The lines before the system."""
+    lines = [row.start_line for row in rows]
+    return [*lines, f"{barrier(WARP_SIZE)}()"] if any(row.loaded for row in rows) else lines
+
+
+def end_lines(rows: list[WarpRow]) -> list[str]:
+    """The lines after the system. A warp may continue with another entity in the same shared memory."""
+    if not rows:
+        return []
+    return [f"{barrier(WARP_SIZE)}()", *(row.end_line for row in rows if row.stored), f"{barrier(WARP_SIZE)}()"]
+
+
+def with_warp_rows(spec: KernelSpec, rows: list[WarpRow]) -> KernelSpec:
+    """The description of a kernel with these rows."""
+    if not rows:
+        return spec
+    stored = [row.column for row in rows if row.stored]
+    private = {row.column for row in rows} - set(stored)
+    size = sum(_row_bytes(row.array) for row in rows if row.column in private and row.column in spec.stores)
+    return replace(
+        spec,
+        coalesced=(*spec.coalesced, *stored),
+        stores=tuple(column for column in spec.stores if column not in private),
+        bytes_written=spec.bytes_written - size * (spec.rows // spec.threads),
+        block=BLOCK,
+    )
+
+
+def _used_elsewhere(group: KernelGroup, parts: Iterable[FusedEntry]) -> set[ColumnKey]:
+    """The columns that others than the system of a group use."""
+    used: set[ColumnKey] = set()
+    for part in parts:
+        if isinstance(part, HostNode):  # a callable may read anything
+            return set(group.functions[0].target.columns)
+        if isinstance(part, LaunchNode):
+            used |= set(part.columns)
+        elif isinstance(part, KernelGroup):
+            for function in part.functions:
+                if function is not group.functions[0]:
+                    used |= {*function.target.columns, *function.target.inputs, *function.target.outputs}
+    return used
+
+
+def _row_bytes(array: Field) -> int:
+    return row_size(array) * int(wp.types.type_size_in_bytes(array.dtype))
