@@ -101,7 +101,7 @@ class Level(wl.Entity):
     num_walls: int  # among the obstacles
     num_boxes: int
     forced_placements: int
-    candidates: wl.Array(wl.vec4, CANDIDATES)  # places for a body: x, y, yaw, unused
+    candidates: wl.Transient(wl.Array(wl.vec4, CANDIDATES))  # places for a body: x, y, yaw, unused
     chosen: int  # the first choice that suits
 
 
@@ -129,8 +129,9 @@ class Agent(wl.Entity):
     in_cone: int  # 1 << other for bodies ahead, and for those of them that are hidden, while the agent looks
     hidden: int
     visible: wl.Array(float, TARGETS)  # 1 for what it sees: other agents, boxes, ramps
-    frames: wl.Array(Frame, MAX_MOVING)  # of bodies for rays, see sight.body_frame
-    places: wl.Array(wl.vec4, MAX_MOVING)  # where rays of the lidar may meet bodies, see sight.lidar_place
+    ways: wl.Transient(wl.Array(Frame, TARGETS))  # rays to bodies in the cone, see sight.look_past_obstacles
+    frames: wl.Transient(wl.Array(Frame, MAX_MOVING))  # of bodies for rays of the lidar, see sight.body_frame
+    places: wl.Transient(wl.Array(wl.vec4, MAX_MOVING))  # where these rays may meet bodies, see sight.lidar_place
     choose: wl.Action(wl.MultiDiscrete(11, 11, 11, 2, 2))  # x, y, turn (5 for none), grab, lock
     myself: wl.Observation(SELF_FEATURES)
     others: wl.Observation(OTHERS, AGENT_FEATURES, entities=True, mask="others_visible")

@@ -176,7 +176,7 @@ def look_past_obstacles(agent: Agent, world: Arena):
                 distance = ray_solid(way, way, body.rotation, body.size, body.shape)
                 inverse = reciprocals(way)
                 entry, leave = height_interval(origin.z, inverse.z)
-                agent.frames[other] = Frame(
+                agent.ways[other] = Frame(
                     way.x, way.y, way.z, distance, inverse.x, inverse.y, entry, leave, 0.0, 0.0, 0.0, 0.0
                 )
                 agent.in_cone |= 1 << other
@@ -192,7 +192,7 @@ def look_past_obstacles(agent: Agent, world: Arena):
                 break
             other = lowest_bit(left)
             left = without_lowest(without_lowest(left))
-            ray = agent.frames[wl.clamp(other, 0, TARGETS - 1)]
+            ray = agent.ways[wl.clamp(other, 0, TARGETS - 1)]
             across, distance = wl.vec4(ray[4], ray[5], ray[6], ray[7]), ray[3]
             blocked = k < world.num_walls and is_nearer(across, wall, distance)
             if k + TARGETS < world.num_walls:
@@ -215,7 +215,7 @@ def look_past_obstacles(agent: Agent, world: Arena):
                     break
                 other = lowest_bit(left)
                 left = without_lowest(without_lowest(left))
-                ray = agent.frames[wl.clamp(other, 0, TARGETS - 1)]
+                ray = agent.ways[wl.clamp(other, 0, TARGETS - 1)]
                 way = wl.vec3(ray[0], ray[1], ray[2])
                 length_sq = wl.length_sq(way)
                 near = may_hit(offset, way, length_sq, radius) and may_precede(offset, way, length_sq, radius)
