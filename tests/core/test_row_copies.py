@@ -100,6 +100,6 @@ def test_long_rows_are_copied_by_loops() -> None:
         reward: wl.Reward
 
     made = wl.Definition("Owl-test", Den, {Owl: wl.UpTo(2, agents=True)})
-    with wl.Simulation(made, 1, "cpu") as sim:
+    with wl.Simulation(made, 1, "python") as sim:  # where agents of a whole episode have copies too
         text = generate(sim.schedule, True, True).text
     assert "publish_Owl" in text and "wl_copy_" not in text

@@ -34,6 +34,7 @@ from worldloom.core.runtime.options import choose_options
 from worldloom.core.runtime.seeds import folded_seeds
 from worldloom.core.runtime.table import Table
 from worldloom.core.schedule.entries import Autoreset, HostNode
+from worldloom.core.schedule.lasting_agents import lasting_agents
 from worldloom.core.state.copy_mixin import CopyMixin, Origin
 from worldloom.core.state.replay import Replay
 from worldloom.core.state.snapshot_mixin import SnapshotMixin
@@ -135,7 +136,8 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
     def _allocate(self, external: Mapping[str, Any], share: bool, threads: int | None) -> None:
         """Plan the schedule, allocate the memory and divide the worlds among the threads."""
         num_worlds = self.num_worlds
-        self.schedule = shared_schedule(self.definition, self.autoreset, self.checks)
+        lasting = frozenset[str]() if self.interpreted else lasting_agents(self.definition, external)
+        self.schedule = shared_schedule(self.definition, self.autoreset, self.checks, lasting)
         if share and self.device.is_cuda:
             set_aliases(self.schedule, self.definition, external)
         check_size(self.schedule, self.definition.id, num_worlds, self.device, external)
@@ -186,7 +188,8 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         arguments["alternatives"] = dict(self.definition.options)
         wp.synchronize_device(self.device)  # the last step may still use the memory of the executor
         with shards.WARP_LOCK:
-            self.schedule = shared_schedule(self.definition, self.autoreset, self.checks)
+            lasting = self.schedule.lasting_agents
+            self.schedule = shared_schedule(self.definition, self.autoreset, self.checks, lasting)
             self._compile(arguments["fuse"], arguments["tuned"])
 
     # -- running -----------------------------------------------------------------------------------------------------
@@ -341,7 +344,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
     @property
     def bytes_per_world(self) -> int:
         """Memory per world, in bytes."""
-        columns = (c for table in self.tables.values() for c in table.columns.values() if c.view_of is None)
+        columns = (c for table in self.tables.values() for c in table.columns.values() if c.owns_memory)
         return sum(c.nbytes for c in columns if c.field.role is not Role.CONFIG) // self.num_worlds
 
     def close(self) -> None:

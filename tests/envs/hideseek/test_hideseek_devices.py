@@ -6,7 +6,11 @@ import numpy as np
 from thorough import THOROUGH
 
 import worldloom as wl
+from worldloom.core.codegen.kernel_spec import KernelSpec
+from worldloom.core.codegen.program import generate
+from worldloom.core.codegen.shared_programs import shared_schedule
 from worldloom.core.measure.random_actions import random_actions
+from worldloom.core.schedule.lasting_agents import lasting_agents
 from worldloom.core.tools.compare import Comparison
 from worldloom.envs.hideseek.rendering import HIDER, SEEKER, WALL
 from worldloom.learn import PPO, OpponentPool, PolicyGroup, PPOConfig
@@ -24,6 +28,22 @@ def test_plain_python_and_compiled_code_agree() -> None:
     finally:
         for simulation in comparison.simulations:
             simulation.close()
+
+
+def test_no_step_copies_observations() -> None:
+    """Agents stay for whole episodes, so systems write the observations of agent rows, in this order on a GPU."""
+    definition = wl.definition(ID)
+    lasting = lasting_agents(definition)
+    assert lasting == {"Hider", "Seeker"}
+    program = generate(shared_schedule(definition, "same_step", True, lasting), True, True)
+    for entries in (program.step, program.reset):
+        labels = [label for spec in entries if isinstance(spec, KernelSpec) for label in spec.labels]
+        assert not any(label.startswith("publish") for label in labels)
+    names = ("describe(Hider)", "keep_Hider__agents", "clear_Hider__agents_state", "enter_agents")
+    step = [label for spec in program.step if isinstance(spec, KernelSpec) for label in spec.labels]
+    first, *others = [step.index(name) for name in names]
+    last = len(step) - 1 - step[::-1].index("describe(Hider)")
+    assert first < others[0] < others[1] < others[2] < last
 
 
 def played(num_worlds: int, threads: int, steps: int) -> dict[str, np.ndarray]:

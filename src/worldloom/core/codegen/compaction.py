@@ -237,8 +237,9 @@ class CompactionWriter(ColumnParameters):
         )
 
     def _moving(self) -> list[tuple[str, Field]]:
-        """Every column that moves with an entity."""
-        return [(name, f) for name, f in self.fields.items() if name != ROW_WORLD and not f.transient]
+        """Every column that moves with an entity: not those of its agent row, where it stays."""
+        stay = {ROW_WORLD, *self.population.in_agent_rows}
+        return [(name, f) for name, f in self.fields.items() if name not in stay and not f.transient]
 
 
 def element_index(field: Field) -> str:

@@ -13,11 +13,13 @@ from worldloom.core.schedule.entries import Autoreset, Schedule
 from worldloom.core.schedule.schedule import plan
 
 
-def shared_schedule(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule:
+def shared_schedule(
+    definition: Definition, autoreset: Autoreset, checks: bool, lasting: frozenset[str] = frozenset()
+) -> Schedule:
     """As :func:`plan`, once per definition. The copy has aliases of its own, and shares everything else."""
-    key = ("schedule", autoreset, checks)
+    key = ("schedule", autoreset, checks, lasting)
     if key not in definition.derived:
-        definition.derived[key] = plan(definition, autoreset, checks)
+        definition.derived[key] = plan(definition, autoreset, checks, lasting)
     schedule: Schedule = definition.derived[key]
     return replace(schedule, aliases={})
 
@@ -33,14 +35,15 @@ def shared_program(
     num_worlds: int,
     shared_memory: int = 0,
 ) -> Program:
-    """As :func:`generate`, once per definition, settings, aliases of the schedule, and class of batch size on a GPU.
+    """As :func:`generate`, once per definition, settings, columns that share memory, and class of batch size on a GPU.
 
     ``shared_memory``: bytes that a block of the GPU can have.
     """
     widths: tuple[int, int, TileLimits] = MAX_THREADS_PER_WORLD, NO_LISTS, SMALL_BATCH_LIMITS
     if cuda and fuse:
         widths = uneven_width(num_worlds), list_width(num_worlds), tile_limits(num_worlds, shared_memory)
-    key = ("program", autoreset, checks, fuse, cuda, exact, widths, tuple(sorted(schedule.aliases.items())))
+    shared = frozenset(schedule.aliases.items()), frozenset(schedule.counts.shared_columns)
+    key = ("program", autoreset, checks, fuse, cuda, exact, widths, *shared)
     if key not in definition.derived:
         definition.derived[key] = generate(schedule, fuse, cuda, exact, *widths)
     program: Program = definition.derived[key]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import Entry, Program, generate
+from worldloom.core.codegen.shared_programs import shared_schedule
 from worldloom.core.codegen.stages import uneven_width
 from worldloom.core.measure.report import Report, capacity_note
 from worldloom.core.model.columns import ColumnKey
@@ -16,6 +17,7 @@ from worldloom.core.model.launch import LaunchNode
 from worldloom.core.runtime.options import find
 from worldloom.core.schedule.entries import Entry as ScheduleEntry
 from worldloom.core.schedule.entries import HostNode, Schedule, SystemNode
+from worldloom.core.schedule.lasting_agents import lasting_agents
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -166,7 +168,7 @@ class Explanation(Report):
 
 def explain(simulation: Simulation) -> Explanation:
     """Explain how the systems of ``simulation`` became kernels, or would become kernels where it is interpreted."""
-    schedule, cuda = simulation.schedule, simulation.device.is_cuda
+    schedule, cuda = _compiled_schedule(simulation), simulation.device.is_cuda
     program = simulation.program or generate(
         schedule, True, cuda, simulation.exact, uneven_width(simulation.kernels_for)
     )
@@ -188,6 +190,14 @@ def explain(simulation: Simulation) -> Explanation:
         launches=tuple(entry.name for entry in schedule.step if isinstance(entry, LaunchNode)),
         alternatives=tuple(_chosen_option(simulation, name) for name in simulation.definition.alternatives),
     )
+
+
+def _compiled_schedule(simulation: Simulation) -> Schedule:
+    """The schedule of compiled code, also of a simulation that is interpreted."""
+    if not simulation.interpreted:
+        return simulation.schedule
+    definition = simulation.definition
+    return shared_schedule(definition, simulation.autoreset, simulation.checks, lasting_agents(definition))
 
 
 def _chosen_option(simulation: Simulation, name: str) -> str:

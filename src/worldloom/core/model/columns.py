@@ -39,6 +39,20 @@ class RowCounts(dict[str, int]):
         owner = next((p for p in self.populations.values() if table in (p.table, p.new_table)), None)
         return owner.limit.batch if owner is not None else None
 
+    def column(self, table: str, name: str) -> ColumnKey:
+        """The column of a component: that of the agent rows where both tables share its memory.
+
+        Compiled code knows such a column by this name only, so that dependencies among systems are found.
+        """
+        population = self.populations.get(table)
+        shared = population is not None and name in population.in_agent_rows
+        return (population.agent_table if population is not None and shared else table), name
+
+    @property
+    def shared_columns(self) -> dict[ColumnKey, ColumnKey]:
+        """The columns of agent rows that share the memory of a column of entities, which is the value."""
+        return {(p.agent_table, n): (p.table, n) for p in self.populations.values() for n in p.in_agent_rows}
+
 
 class UnknownCounts(RowCounts):
     """Placeholder counts of entities, for the check when a system is defined."""

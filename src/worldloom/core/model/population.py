@@ -89,6 +89,7 @@ class Population:
         spawn_capacity: How many entities one world can spawn between two compactions.
         spawn_fields: The components that a system sets when it spawns an entity.
         event: Whether the engine clears it at every step.
+        in_agent_rows: The components whose columns share the memory of those of its agent rows.
     """
 
     table: str
@@ -96,6 +97,7 @@ class Population:
     spawn_capacity: int
     spawn_fields: tuple[str, ...]
     event: bool
+    in_agent_rows: frozenset[str] = frozenset()
 
     @property
     def pooled(self) -> bool:

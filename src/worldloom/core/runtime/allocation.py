@@ -47,7 +47,7 @@ def allocate_tables(
     tables: dict[str, Table] = {}
     unused = dict(external)
     for name, view in schedule.tables.items():
-        columns = _allocate_columns(schedule, name, view, num_worlds, device, unused)
+        columns = _allocate_columns(schedule, name, view, num_worlds, device, unused, tables)
         population = schedule.counts.populations.get(name)
         if population is None:
             tables[name] = Table(name, columns, schedule.counts[name])
@@ -75,18 +75,29 @@ def _refuse_overlaps(columns: list[Column]) -> None:
 
 
 def _allocate_columns(
-    schedule: Schedule, table: str, view: TableView, num_worlds: int, device: wp.Device, external: dict[str, Any]
+    schedule: Schedule,
+    table: str,
+    view: TableView,
+    num_worlds: int,
+    device: wp.Device,
+    external: dict[str, Any],
+    tables: Mapping[str, Table],
 ) -> dict[str, Column]:
-    """The columns of one table. Takes the memory that it uses out of ``external``."""
+    """The columns of one table. Takes the memory that it uses out of ``external``. ``tables`` come before it."""
     count, total = schedule.counts[table], schedule.counts.pooled(table)
     population = schedule.counts.populations.get(table)
     # In a pooled table, a stale reference of an empty world leads to a hidden row.
     hidden_rows = 1 if population is not None and population.pooled else 0
     columns: dict[str, Column] = {}
+    shared = schedule.counts.shared_columns
     # Aliases come last, since they are views of other columns.
     for field in sorted(view.fields.values(), key=lambda field: (table, field.name) in schedule.aliases):
         buffer = external.pop(f"{table}.{field.name}", None) if field.role not in _NOT_EXTERNAL else None
         whole, element = schedule.aliases.get((table, field.name), (None, 0))
         view_of = None if whole is None else (columns[whole[1]], element)
-        columns[field.name] = Column(table, field, num_worlds, count, device, buffer, total, view_of, hidden_rows)
+        twin = shared.get((table, field.name))
+        same_as = None if twin is None else tables[twin[0]][twin[1]]
+        columns[field.name] = Column(
+            table, field, num_worlds, count, device, buffer, total, view_of, hidden_rows, same_as
+        )
     return {name: columns[name] for name in (field.name for field in view.fields.values())}

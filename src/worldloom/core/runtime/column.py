@@ -35,6 +35,7 @@ class Column:
         total: int | None = None,
         view_of: tuple[Column, int] | None = None,
         hidden_rows: int = 0,
+        same_as: Column | None = None,
     ) -> None:
         self.table, self.field, self.device = table, field, device
         self.num_worlds, self.count, self.total = num_worlds, count, total
@@ -48,7 +49,11 @@ class Column:
         self.array: Any
         self.view_of = view_of
         """The column of vectors that holds its memory, and the index of its element; None where it owns its memory."""
-        if view_of is not None:
+        self.same_as = same_as
+        """The column of another table whose memory it shares row by row; None for most columns."""
+        if same_as is not None:
+            self.array = same_as.array
+        elif view_of is not None:
             whole, element = view_of
             size = shape_of(whole.field.dtype)[0] * self.dtype.itemsize
             start = whole.array.ptr + element * self.dtype.itemsize
@@ -80,6 +85,11 @@ class Column:
         """The NumPy type of its scalars."""
         dtype: np.dtype[Any] = np.dtype(SCALARS[scalar_of(self.field.dtype)])
         return dtype
+
+    @property
+    def owns_memory(self) -> bool:
+        """Whether its memory is not that of another column, of which it is a view."""
+        return self.view_of is None and self.same_as is None
 
     @property
     def kind_name(self) -> str:

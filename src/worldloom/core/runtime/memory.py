@@ -29,13 +29,13 @@ def size_of(field: Field) -> int:
 
 def bytes_needed(schedule: Schedule, num_worlds: int, external: Collection[str] = ()) -> int:
     """Bytes of all columns of ``num_worlds`` worlds, without those with ``external`` memory, named ``Table.name``."""
-    total = 0
+    total, shared = 0, {*schedule.aliases, *schedule.counts.shared_columns}
     for name, view in schedule.tables.items():
         rows = schedule.counts.pooled(name) or num_worlds * schedule.counts[name]
         for field in view.fields.values():
             if (
                 field.role is not Role.CONFIG
-                and (name, field.name) not in schedule.aliases
+                and (name, field.name) not in shared
                 and f"{name}.{field.name}" not in external
             ):
                 total += rows * size_of(field)

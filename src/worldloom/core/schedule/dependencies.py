@@ -60,22 +60,22 @@ class _PendingChanges:
 
 
 def with_compactions(
-    entries: list[Entry], definition: Definition, before_removal: Mapping[str, SystemNode]
+    entries: list[Entry], populations: dict[str, Population], before_removal: Mapping[str, SystemNode]
 ) -> list[Entry]:
     """Insert compactions: before each entry that uses a changed population, and at the end.
 
     ``before_removal`` holds, by population, a system that runs before a compaction removes entities.
     """
-    pending = _PendingChanges(definition.populations, before_removal)
+    pending = _PendingChanges(populations, before_removal)
     for entry in entries:
         if isinstance(entry, SystemNode):
             pending.add_system(entry)
         elif isinstance(entry, LaunchNode):
             pending.compact({table for table, _ in entry.columns})
         else:
-            pending.compact(definition.populations)
+            pending.compact(populations)
         pending.entries.append(entry)
-    pending.compact(definition.populations)
+    pending.compact(populations)
     return pending.entries
 
 

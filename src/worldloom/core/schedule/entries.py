@@ -129,6 +129,11 @@ class Schedule:
     aliases: ColumnAliases = field(default_factory=dict)
     narrow: bool = False
 
+    @property
+    def lasting_agents(self) -> frozenset[str]:
+        """The populations whose agent rows share the memory of exported components."""
+        return frozenset(p.table for p in self.counts.populations.values() if p.in_agent_rows)
+
     def field_of(self, column: ColumnKey) -> Field:
         """The field of a column of a kernel."""
         table, name = column_in_memory(column)

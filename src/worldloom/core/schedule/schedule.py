@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from worldloom.core.frontend.system import System
 from worldloom.core.model import scratch_columns, sort_columns
@@ -29,23 +29,28 @@ from worldloom.core.schedule.entries import (
     SystemNode,
 )
 from worldloom.core.schedule.generated_systems import Systems
+from worldloom.core.schedule.lasting_agents import sharing_populations
 from worldloom.core.schedule.lifecycle import agent_system, world_system
 from worldloom.core.schedule.row_lists import find_lists
 from worldloom.core.schedule.table_views import TableView, make_table_views
 
 
-def plan(definition: Definition, autoreset: Autoreset, checks: bool) -> Schedule:
-    """The schedule of a definition. ``checks`` adds checks of actions and of numbers that must stay finite."""
-    planner = _Planner(definition, autoreset, checks)
+def plan(definition: Definition, autoreset: Autoreset, checks: bool, lasting: Collection[str] = ()) -> Schedule:
+    """The schedule of a definition. ``checks`` adds checks of actions and of numbers that must stay finite.
+
+    ``lasting`` are the populations of :func:`~worldloom.core.schedule.lasting_agents.lasting_agents`.
+    """
+    planner = _Planner(definition, autoreset, checks, lasting)
     tables, populations = planner.tables, planner.populations
+    by_table = {p.table: p for p in populations}
     step, reset = (
-        with_grids(with_compactions(entries, definition, planner.collect_rewards), definition)
+        with_grids(with_compactions(entries, by_table, planner.collect_rewards), definition)
         for entries in (planner.step(), planner.reset())
     )
     staging = {p.new_table: p.spawn_capacity for p in populations}
     agent_rows = {p.agent_table: p.limit.per_world for p in populations if p.agents}
     pairs = {s.pair.__name__: s.pair.max_pairs(definition.rows) for s in definition.systems if s.pair is not None}
-    counts = RowCounts({WORLD: 1, **definition.rows, **staging, **agent_rows, **pairs}, definition.populations)
+    counts = RowCounts({WORLD: 1, **definition.rows, **staging, **agent_rows, **pairs}, by_table)
     scratch = {p.scratch_table: scratch_columns.fields(p, tables[p.table].fields) for p in populations if p.pooled}
     scratch |= {p.scratch_table: sort_columns.fields() for p in populations if p.large}
     lists = find_lists([*step, *reset], counts)
@@ -65,13 +70,13 @@ class _Planner:
         check_actions, check_numbers, check_observations: Systems for each of ``every``.
     """
 
-    def __init__(self, definition: Definition, autoreset: Autoreset, checks: bool) -> None:
+    def __init__(self, definition: Definition, autoreset: Autoreset, checks: bool, lasting: Collection[str]) -> None:
         self.definition, self.autoreset = definition, autoreset
         self.tables = make_table_views(definition, keep_final=autoreset == "same_step")
         world = self.tables[WORLD].kind
         assert issubclass(world, World)
         self.world = world
-        self.populations = list(definition.populations.values())
+        self.populations = list(sharing_populations(definition, lasting).values())
         agent_rows = {p.agent_table: p for p in self.populations if p.agents}
         self.every = [self.tables[name] for name in (WORLD, *definition.rows, *agent_rows)]
         self.fixed = [v for v in self.every if v.__name__ not in definition.populations]
@@ -85,7 +90,9 @@ class _Planner:
             for systems in self.agent_systems
             if (system := systems.collect_rewards()) is not None
         }
-        self.publish_agents = [systems.publish() for systems in self.agent_systems]
+        self.publish_agents = [
+            None if systems.population.__name__ in lasting else systems.publish() for systems in self.agent_systems
+        ]
         self.assign_first_rows: list[System | None] = [
             systems.assign_rows(episode_begins=True) for systems in self.agent_systems
         ]
@@ -191,7 +198,7 @@ class _Planner:
         return [*self._user_phase("observe", self.definition.observe, None), *checks]
 
     def _publish(self, mask: Mask | None) -> list[Entry]:
-        """Copy observations to the agent rows of populations."""
+        """Copy observations to the agent rows of populations that do not share their memory."""
         return self._over([systems.rows for systems in self.agent_systems], self.publish_agents, mask)
 
     # -- checks ------------------------------------------------------------------------------------------------------

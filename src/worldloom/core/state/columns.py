@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def state_columns(simulation: Simulation) -> dict[str, Column]:
     """Every column that persists between two steps, by ``Table.name``: all that a later step depends on.
 
-    Views of other columns come last, so that they are written after them.
+    Views of other columns come last, so that they are written after them. Agent rows come after the entities whose
+    memory they share: where a saved state has two copies, only that of the agent rows has zeros in free rows.
     """
     columns = [c for t in simulation.tables.values() for c in (*t, *t.extra.values())]
     return {c.name: c for c in sorted(columns, key=lambda c: c.view_of is not None)}

@@ -31,7 +31,7 @@ def copy_worlds(simulation: Simulation, sources: Any, targets: Any) -> None:
     for name, column in columns.state_columns(simulation).items():
         tensor = column.torch()
         shared = name in pooled_columns or (columns.is_config(column) and len(tensor) == 1)
-        if not shared and not column.field.transient:
+        if not shared and column.owns_memory and not column.field.transient:
             columns.scatter_rows(tensor, target_ids, columns.gather_rows(tensor, source_ids))
     for table in pooled:
         table.copy_worlds(source_of)

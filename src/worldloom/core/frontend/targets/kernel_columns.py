@@ -75,10 +75,9 @@ class KernelColumns(KernelArithmetic):
         """The operators with which the current shared loop accumulates into components of the own row."""
 
     def _column(self, row: Value, field: Field) -> ColumnKey:
-        return (
-            WORLD if isinstance(row.type, WorldType) else self.table if row.type.own else row.type.owner.__name__,
-            field.name,
-        )
+        if isinstance(row.type, WorldType):
+            return WORLD, field.name
+        return self.counts.column(self.table if row.type.own else row.type.owner.__name__, field.name)
 
     def _in_registers(self, row: Value) -> bool:
         """Whether only this thread writes the row, so that its values stay in registers."""
