@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worldloom as wl
+import worldloom.core.simulation as simulation_module
 from worldloom.core.base.errors import InputError
+from worldloom.core.codegen.shared_programs import shared_schedule
 from worldloom.core.measure.random_actions import random_actions
+from worldloom.core.schedule.aliasing import aliased_components
+from worldloom.core.schedule.entries import Schedule
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -46,6 +52,20 @@ def test_every_column_of_every_pair_is_copied_as_if_at_once(
         if len(wanted) == 7:
             wanted[targets] = before[name][sources]
         np.testing.assert_array_equal(values, wanted, err_msg=name)
+
+
+def test_worlds_change_places_where_components_share_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, where the components of a cart lie in its observation."""
+
+    def with_aliases(definition: wl.Definition, *settings: Any) -> Schedule:
+        return replace(shared_schedule(definition, *settings), aliases=aliased_components(definition))
+
+    monkeypatch.setattr(simulation_module, "shared_schedule", with_aliases)
+    carts = wl.Simulation("CartPole-v1", 3, "cpu", seed=0)
+    assert not carts["Cart"].angle.owns_memory
+    before = carts["Cart"].angle.numpy().copy()
+    carts.copy_worlds([1, 2, 0], [0, 1, 2])
+    assert carts["Cart"].angle.numpy().tolist() == before[[1, 2, 0]].tolist()
 
 
 def test_one_world_becomes_many(aged: wl.Simulation, columns: Columns) -> None:
