@@ -107,6 +107,14 @@ def test_a_transient_array_is_stored_where_a_callable_may_read_it() -> None:
     assert kept_rows(yard(tick, watch, lambda sim: None))["scratch"] == "make end"
 
 
+def test_rows_that_agents_share_with_their_entities() -> None:
+    """In compiled code the observations of these agents are those of their rows."""
+    definition = yard(tick, watch, guards=wl.UpTo(3, agents=True))
+    text = generate(wl.Simulation(definition, 1, "cpu").schedule, True, True, uneven=0).text
+    assert "= wl_make_row_Guard__agents__view(" in text and " wl_end_row_Guard__agents__view(" in text
+    assert "= wl_begin_row_Guard__seen(" in text
+
+
 def test_adjacent_numbers_and_rows_of_others_stay_in_memory() -> None:
     definition = wl.Definition("Hall-rows", Hall, {Counter: 2}, step=(count,))
     assert "_row_Counter" not in program_of(definition).text

@@ -15,8 +15,10 @@ class Post(wl.Entity):
 
 class Guard(wl.Entity):
     turns: int
+    rest: wl.Action(wl.Discrete(2))
     seen: wl.Array(float, POSTS, FEATURES)  # some entries in every step: the others keep their values
     view: wl.Observation(POSTS, FEATURES)  # overwritten
+    log: wl.Array(float, POSTS, 2)  # only written
     scratch: wl.Transient(wl.Array(float, PLACES, 2))
     total: float
 
@@ -55,10 +57,11 @@ def watch(guard: Guard, world: Yard):
             guard.seen[post, 0] = height
             guard.seen[post, 1] = label
             guard.view[post, 2] = height * label
+        guard.log[post, 1] = float(world.time)
     guard.seen[0, 2] = float(world.time)
     guard.total = 0.0
     for post in range(POSTS):
-        guard.total += guard.seen[post, 1] + guard.seen[post, 2]
+        guard.total += guard.seen[post, 1] + guard.seen[post, 2] + guard.view[post, 2]
 
 
 def yard(*step: Any, guards: Any = wl.UpTo(3), enters: bool = True) -> wl.Definition:

@@ -2,8 +2,6 @@
 
 import worldloom as wl
 from worldloom.envs.hideseek.entities import (
-    AGENT_FEATURES,
-    BOX_FEATURES,
     EXTENT,
     FREE,
     HIDERS,
@@ -12,7 +10,6 @@ from worldloom.envs.hideseek.entities import (
     MAX_MOVING,
     MAX_RAMPS,
     OTHERS,
-    RAMP_FEATURES,
     SEEKERS,
     Agent,
     Arena,
@@ -69,18 +66,6 @@ def describe(agent: Agent, world: Arena):
         agent.boxes_visible[target] = agent.visible[OTHERS + target]
     for target in range(MAX_RAMPS):
         agent.ramps_visible[target] = agent.visible[RAMPS_FROM + target]
-    for other in wl.share(OTHERS):  # zeros for what the world lacks
-        for feature in range(AGENT_FEATURES):
-            agent.others[other, feature] = 0.0
-    for box in wl.share(MAX_BOXES):
-        for feature in range(BOX_FEATURES):
-            agent.boxes[box, feature] = 0.0
-    for ramp in wl.share(MAX_RAMPS):
-        for feature in range(RAMP_FEATURES):
-            agent.ramps[ramp, feature] = 0.0
-    for number in wl.share(MAX_MOVING):
-        for axis in range(2):
-            agent.all_positions[number, axis] = 0.0
     team, own_row = HIDERS if agent.hider else SEEKERS, world.first_agent + agent.number
     for row in wl.share(MAX_MOVING, disjoint=True):  # each body has a place of its own in these arrays
         if row < world.first_agent + world.num_agents:

@@ -1,9 +1,10 @@
 """Rows of arrays in shared memory, for systems with a warp per entity.
 
-Where the threads of a warp store one number each of nine boxes, the nine numbers lie in as many sectors of 32 bytes,
-and the store of the next number has the same sectors again. The warp therefore keeps such rows in shared memory: it
-loads them before the system and stores them after it, both with adjacent addresses. An array that the system overwrites
-is not loaded. A transient array that no other system uses is neither loaded nor stored.
+A system that builds something in an array of its entity reads what its threads have just written. Where entries have
+several numbers, the threads of a warp also write to as many sectors of memory as there are entries, for every number
+again. The warp therefore keeps such rows in shared memory: it loads them before the system and stores them after it,
+both with adjacent addresses. An array that the system overwrites is not loaded. A transient array that no other system
+uses is neither loaded nor stored.
 
 As with :mod:`~worldloom.core.codegen.shared_rows.coalescing`, the data pointer of the array that a system gets leads to
 shared memory.
@@ -19,7 +20,7 @@ import warp as wp
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.shared_rows.coalescing import copy_row
-from worldloom.core.frontend.targets.accessors import array_code, row_size
+from worldloom.core.frontend.targets.accessors import array_code, only_stores, row_size
 from worldloom.core.frontend.targets.kernel_names import barrier, collected_rows, column_argument
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, ColumnKey
@@ -111,7 +112,7 @@ def choose_rows(group: KernelGroup, schedule: Schedule, parts: Iterable[FusedEnt
         size = _row_bytes(array) if own and array.is_array else 0
         if not own or column in target.remote_read | target.remote_write or not 0 < size <= left:
             continue
-        if size // array.shape[0] >= _MIN_STRIDE:
+        if size // array.shape[0] >= _MIN_STRIDE and not only_stores(function.body, column, array):
             unused = column in private
             chosen.append(WarpRow(column, array, not unused and column not in function.overwritten, not unused))
             left -= size

@@ -7,6 +7,7 @@ which cost CartPole two thirds of its instructions on an H200.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -114,6 +115,13 @@ def with_shared_column(body: str, column: ColumnKey, field: Field) -> str:
     for verb in ("get", "put"):
         body = body.replace(f"{_name(verb, field)}({name}, ", f"{shared_name(verb, column)}({name}, ")
     return body
+
+
+def only_stores(body: str, column: ColumnKey, field: Field) -> bool:
+    """Whether the text of a function uses a column only to store elements of it."""
+    name = column_argument(column)
+    stores = sum(body.count(f"{_name(verb, field)}({name}, ") for verb in ("put", "fill"))
+    return stores == len(re.findall(rf"\b{name}\b", body))
 
 
 def put(

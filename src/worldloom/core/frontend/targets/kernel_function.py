@@ -58,14 +58,15 @@ class KernelFunction:
     def overwritten(self) -> frozenset[ColumnKey]:
         """The arrays of the own row of which it assigns every element before it reads any."""
         found: set[ColumnKey] = set()
-        own = self.target.local_write
+        own, column_of = self.target.local_write, self.target.counts.column
         for table, parameter in (
             (self.target.table, self.system.entity_parameter),
             (WORLD, self.system.world_parameter),
         ):
-            arrays = {c[1]: f for c, f in self.target.columns.items() if f.is_array and c in own and c[0] == table}
+            columns = self.target.columns.items()
+            arrays = {c[1]: f for c, f in columns if f.is_array and c in own and c == column_of(table, c[1])}
             if parameter is not None:
-                found |= {(table, name) for name in overwritten_arrays(self.flow, parameter, arrays)}
+                found |= {column_of(table, name) for name in overwritten_arrays(self.flow, parameter, arrays)}
         return frozenset(found)
 
     def code(self, types: dict[str, Any]) -> str:
