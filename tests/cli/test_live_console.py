@@ -54,7 +54,7 @@ def started(width=100):
 
 def test_the_panel_says_everything():
     console = started()
-    assert "compiling kernels" in shown(console)
+    assert "compiles kernels" in shown(console)
     for i in range(1, 206):
         console.update(progress(i, **{"episode/return": float(i)}))
     text = shown(console)
@@ -78,6 +78,17 @@ def test_the_panel_says_everything():
         assert re.search(rf"{phase} +[━╸╺].* +{share} ", text), phase
     assert re.search(r"CPU +[━╸╺].* \d+\.\d of \d+ cores", text)
     assert "GPU" not in text
+
+
+def test_a_long_iteration_shows_that_it_is_running(monkeypatch):
+    console, now = started(), time.monotonic()
+    monkeypatch.setattr(live.time, "monotonic", lambda: now)
+    console._iteration_start = now
+    assert re.search(r"first iteration.* 0:00", shown(console))
+    console.update(progress(7))
+    assert "iteration 8" not in shown(console)
+    now += 31.0
+    assert re.search(r"iteration 8 +0:31", shown(console))
 
 
 def test_several_policies_have_a_column_each():

@@ -27,6 +27,9 @@ from worldloom.terminal import console as consoles
 REFRESHES_PER_SECOND = 4
 """Each refresh takes about 7 ms of Python time from training."""
 
+LONG_ITERATION_S = 2.0
+"""Seconds after which the panel shows how long an iteration has been running."""
+
 LOAD_INTERVAL_S = 2.0
 """Seconds between two readings of the machine's load."""
 
@@ -118,11 +121,13 @@ class LiveConsole:
         self._title, self._details = "", dict[str, str]()
         self._progress: Progress | None = None
         self._histories: dict[str, DownsampledSeries] = {}
-        self._spinner = Spinner("dots", Text("compiling kernels; later runs reuse them", style="dim"))
+        self._spinner = Spinner("dots")
+        self._iteration_start = time.monotonic()
         self._live: Live | None = None
 
     def start(self, title: str, details: dict[str, str]) -> None:
         self._title, self._details = title, dict(details)
+        self._iteration_start = time.monotonic()
         self._live = Live(get_renderable=self.panel, console=self._screen, refresh_per_second=REFRESHES_PER_SECOND)
         self._live.start(refresh=True)
 
@@ -131,7 +136,7 @@ class LiveConsole:
             value = numbers.get("episode/return", math.nan)
             if math.isfinite(value):
                 self._histories.setdefault(policy, DownsampledSeries()).add(value)
-        self._progress = progress
+        self._progress, self._iteration_start = progress, time.monotonic()
 
     def stop(self, final: str = "") -> None:
         if self._live is not None:
@@ -143,12 +148,13 @@ class LiveConsole:
     def panel(self) -> Panel:
         """The current panel."""
         sections: list[RenderableType] = [_details(self._details)] if self._details else []
-        progress = self._progress
-        if progress is None:
-            sections.append(self._spinner)
-        else:
-            metrics, side = self._metrics(progress), _loads(progress, self._machine.load())
+        progress, running = self._progress, time.monotonic() - self._iteration_start
+        if progress is not None:
             sections.append(_bar(progress))
+        if progress is None or running >= LONG_ITERATION_S:
+            sections.append(self._iteration(progress, running))
+        if progress is not None:
+            metrics, side = self._metrics(progress), _loads(progress, self._machine.load())
             if self._screen.width >= TWO_COLUMN_WIDTH:
                 halves = Table.grid(expand=True, padding=(0, 2))
                 halves.add_column(ratio=11)
@@ -162,6 +168,14 @@ class LiveConsole:
         return Panel(
             Group(*spaced), title=title, title_align="left", border_style="cyan", box=box.ROUNDED, padding=(0, 2)
         )
+
+    def _iteration(self, progress: Progress | None, running: float) -> Spinner:
+        """The iteration that is running, for ``running`` seconds."""
+        text = (
+            "first iteration, which compiles kernels" if progress is None else f"iteration {progress.iteration + 1:,}"
+        )
+        self._spinner.update(text=Text(f"{text}  {format_duration(running)}", style="dim"))
+        return self._spinner
 
     def _metrics(self, progress: Progress) -> Group:
         """Returns with sparklines, and a column of metrics for each policy."""
