@@ -95,6 +95,11 @@ def test_rows_are_moved_as_little_as_possible() -> None:
     assert "scratch" not in {name for _, name in spec.stores}
 
 
+def test_a_transient_array_is_not_stored_for_the_engine_that_clears_it() -> None:
+    """Between two steps its value is undefined."""
+    assert kept_rows(yard(tick, watch, guards=2, enters=False))["scratch"] == "make"
+
+
 def test_a_transient_array_that_others_use_is_stored() -> None:
     @wl.system
     def look_at_scratch(guard: Guard):

@@ -109,8 +109,9 @@ def clear_rewards(view: TableView, world: type[World]) -> System | None:
 
 
 def _reset_fields(view: TableView, long: bool) -> list[Field]:
-    fields = [f for f in view.fields.values() if f.role in (Role.STATE, *EXPORTED_ROLES) and is_long(f) == long]
-    return [f for f in fields if not f.keep and not f.transient]  # transient components are undefined between steps
+    return [
+        f for f in view.fields.values() if f.role in (Role.STATE, *EXPORTED_ROLES) and not f.keep and is_long(f) == long
+    ]
 
 
 def clear_state(view: TableView, world: type[World]) -> System | None:

@@ -158,7 +158,7 @@ def _used_elsewhere(group: KernelGroup, parts: Iterable[FusedEntry]) -> set[Colu
             used |= set(part.columns)
         elif isinstance(part, KernelGroup):
             for function in part.functions:
-                if function is not group.functions[0]:
+                if function is not group.functions[0] and not function.only_clears:
                     used |= {*function.target.columns, *function.target.inputs, *function.target.outputs}
     return used
 

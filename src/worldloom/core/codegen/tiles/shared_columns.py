@@ -33,8 +33,6 @@ ListedRows = tuple[RowList, int]
 """Lists of rows, and the numbers of those that a kernel uses, as bits."""
 
 _MEMORY = "extern __shared__ __align__(16) char shared_memory[];"
-_CLEARING = "clear_"
-"""The start of the names of systems of the engine that clear components where an episode begins."""
 _ABSENT = 0xFFFF
 """The entry of the map for rows in global memory."""
 
@@ -82,9 +80,7 @@ def choose_columns(
         if isinstance(part, LaunchNode):
             excluded |= set(part.columns)
         elif isinstance(part, KernelGroup) and id(part) not in inside:
-            targets = [
-                f.target for f in part.functions if not (f.system.engine and f.system.name.startswith(_CLEARING))
-            ]
+            targets = [f.target for f in part.functions if not f.only_clears]
             excluded |= {c for target in targets for c in (*target.columns, *target.inputs, *target.outputs)}
     uses: dict[ColumnKey, int] = {}
     for function in {function.name: function for function in tiled.functions}.values():

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from worldloom.core.frontend.translator import Translator
 
 
+CLEARING = "clear_"
+"""The start of the names of systems of the engine that clear components where an episode begins."""
+
+
 @dataclass
 class KernelFunction:
     """The Warp function of one system and kind: its parameters, its body and how kernels call it.
@@ -45,6 +49,11 @@ class KernelFunction:
     @property
     def scalars(self) -> list[str]:
         return [s for s in SCALAR_PARAMETERS if s in self.target.scalars]
+
+    @property
+    def only_clears(self) -> bool:
+        """Whether it is a system of the engine that clears components where an episode begins."""
+        return self.system.engine and self.system.name.startswith(CLEARING)
 
     @property
     def arrays(self) -> dict[ColumnKey, Field]:
