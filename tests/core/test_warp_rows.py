@@ -112,6 +112,35 @@ def test_a_transient_array_is_stored_where_a_callable_may_read_it() -> None:
     assert kept_rows(yard(tick, watch, lambda sim: None))["scratch"] == "make end"
 
 
+def test_a_transient_array_is_stored_where_its_system_runs_twice() -> None:
+    """The second run may read what the first has written."""
+    assert kept_rows(yard(watch, tick, watch))["scratch"] == "make end"
+
+
+class Clerk(wl.Entity):
+    files: wl.Array(float, 200, 3)
+    notes: wl.Transient(wl.Array(float, 200, 2))
+
+
+class Office(wl.World):
+    pass
+
+
+@wl.system(threads=32)
+def sort(clerk: Clerk, world: Office):
+    for k in wl.share(200):
+        clerk.files[k, 1] = clerk.files[k, 0] + 1.0
+        clerk.notes[k, 1] = clerk.files[k, 2]
+    for k in wl.share(200):
+        clerk.files[k, 0] = clerk.notes[199 - k, 1]
+
+
+def test_transient_arrays_come_first() -> None:
+    """Both together would be too long. Long arrays are cleared at resets by launches of the engine."""
+    text = program_of(wl.Definition("Office-rows", Office, {Clerk: 40}, step=(sort,))).text
+    assert "= wl_make_row_Clerk__notes(" in text and "_row_Clerk__files(" not in text and "wl_end_row" not in text
+
+
 def test_rows_that_agents_share_with_their_entities() -> None:
     """In compiled code the observations of these agents are those of their rows."""
     definition = yard(tick, watch, guards=wl.UpTo(3, agents=True))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from lasting_agents import PARTY
 from varying_agents import OFFICE, ROWS, office
 
 import worldloom as wl
@@ -33,7 +34,7 @@ def foragers() -> wl.Definition:
 
 
 def test_python_cpu_and_cuda_agree() -> None:
-    for world in (OFFICE, LAND, foragers()):
+    for world in (OFFICE, LAND, PARTY, foragers()):
         assert compare(world, ("python", "cpu", CUDA), num_worlds=6, steps=100) is None
 
 

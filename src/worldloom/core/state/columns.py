@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.model.columns import WORLD
 from worldloom.core.model.fields import Role
 from worldloom.core.runtime.column import Column
 
@@ -19,10 +20,28 @@ def state_columns(simulation: Simulation) -> dict[str, Column]:
     """Every column that persists between two steps, by ``Table.name``: all that a later step depends on.
 
     Views of other columns come last, so that they are written after them. Agent rows come after the entities whose
-    memory they share: where a saved state has two copies, only that of the agent rows has zeros in free rows.
+    memory they share, see :func:`with_one_copy`.
     """
     columns = [c for t in simulation.tables.values() for c in (*t, *t.extra.values())]
     return {c.name: c for c in sorted(columns, key=lambda c: c.view_of is not None)}
+
+
+def with_one_copy(columns: Mapping[str, Column], tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Saved columns of which those of agent rows hold the values of the entities whose memory they share.
+
+    Where agents have copies, a step publishes the values of entities, and a saved state may have others in its agent
+    rows. Free rows are zero there, and undefined among the entities.
+    """
+    import torch
+
+    kept = dict(tensors)
+    for name, column in columns.items():
+        if column.same_as is not None:
+            values, counts = tensors[column.same_as.name], tensors[f"{WORLD}.{column.same_as.table}__count"]
+            held = torch.arange(column.count, device=values.device) < counts[:, None].to(values.device)
+            free = ~held.reshape(*held.shape, *[1] * (values.ndim - 2))
+            kept[name] = int_view(values).masked_fill(free, 0).view(values.dtype)
+    return kept
 
 
 def is_config(column: Column) -> bool:

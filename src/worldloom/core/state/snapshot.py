@@ -21,6 +21,7 @@ from worldloom.core.state.columns import (
     require_rows_per_world,
     scatter_rows,
     state_columns,
+    with_one_copy,
     world_ids,
 )
 from worldloom.core.state.state_checks import check_counts, check_values
@@ -209,6 +210,7 @@ def restore(
     check_counts(simulation, tensors, where)
     if not known:
         check_values(simulation, columns, tensors, where)
+    tensors = with_one_copy(columns, tensors)
     for table in simulation.tables.values():
         for column in table.columns.values():
             if column.field.transient:  # an interrupted step may have left values
@@ -247,8 +249,9 @@ def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) 
     check_counts(simulation, saved.tensors, saved.source)
     if not saved.is_pristine:
         check_values(simulation, columns, saved.tensors, saved.source)
+    tensors = with_one_copy(columns, saved.tensors)
     for name, column in columns.items():
-        rows = saved.tensors[name]
+        rows = tensors[name]
         if is_config(column):
             rows = rows.to(column.torch().device)
             if len(rows) == column.shape[0] == 1 and bool((int_view(rows) == int_view(column.torch())).all()):

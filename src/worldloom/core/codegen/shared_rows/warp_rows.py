@@ -21,11 +21,12 @@ from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.shared_rows.coalescing import copy_row
 from worldloom.core.frontend.targets.accessors import array_code, only_stores, row_size
+from worldloom.core.frontend.targets.kernel_function import CLEARING
 from worldloom.core.frontend.targets.kernel_names import barrier, collected_rows, column_argument
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, ColumnKey
 from worldloom.core.model.fields import Field
-from worldloom.core.model.launch import LaunchNode
+from worldloom.core.model.launch import LaunchNode, Mask
 from worldloom.core.schedule.entries import HostNode, Schedule
 
 BLOCK = 128
@@ -107,7 +108,8 @@ def choose_rows(group: KernelGroup, schedule: Schedule, parts: Iterable[FusedEnt
     if target.row_copies:  # they move whole rows through registers
         return []
     private = {c for c in target.columns if schedule.field_of(c).transient} - _used_elsewhere(group, parts)
-    for column, array in target.columns.items():
+    for column in sorted(target.columns, key=lambda column: column not in private):  # these save most
+        array = target.columns[column]
         own = column in target.local_write and column[0] != WORLD and schedule.counts[column[0]] == group.rows
         size = _row_bytes(array) if own and array.is_array else 0
         if not own or column in target.remote_read | target.remote_write or not 0 < size <= left:
@@ -149,18 +151,21 @@ def with_warp_rows(spec: KernelSpec, rows: list[WarpRow]) -> KernelSpec:
 
 
 def _used_elsewhere(group: KernelGroup, parts: Iterable[FusedEntry]) -> set[ColumnKey]:
-    """The columns that others than the system of a group use."""
-    used: set[ColumnKey] = set()
+    """The columns that others than the system of a group use, or that system where a phase runs it several times."""
+    (function,), used = group.functions, set[ColumnKey]()
+    runs: dict[Mask | None, set[int]] = {}
     for part in parts:
         if isinstance(part, HostNode):  # a callable may read anything
-            return set(group.functions[0].target.columns)
+            return set(function.target.columns)
         if isinstance(part, LaunchNode):
-            used |= set(part.columns)
+            used |= set() if part.engine and part.label.startswith(CLEARING) else set(part.columns)
         elif isinstance(part, KernelGroup):
-            for function in part.functions:
-                if function is not group.functions[0] and not function.only_clears:
-                    used |= {*function.target.columns, *function.target.inputs, *function.target.outputs}
-    return used
+            for node, other in zip(part.nodes, part.functions, strict=True):
+                if other is function:
+                    runs.setdefault(node.mask, set()).add(node.ordinal)
+                elif not other.only_clears:
+                    used |= {*other.target.columns, *other.target.inputs, *other.target.outputs}
+    return set(function.target.columns) if any(len(numbers) > 1 for numbers in runs.values()) else used
 
 
 def _row_bytes(array: Field) -> int:
