@@ -317,7 +317,7 @@ def compaction_columns(population: Population, schedule: Schedule) -> set[Column
     """Every column that a compaction reads or writes."""
     own = {
         (table, name) for table in (population.table, population.new_table) for name in schedule.tables[table].fields
-    } - set(schedule.counts.shared_columns.values())
+    } - set(schedule.counts.aliased_columns.values())
     counts = {(WORLD, name) for name in world_fields(population.table, population.pooled)}
     scratch = {(population.scratch_table, name) for name in schedule.scratch.get(population.scratch_table, {})}
     return {*own, *counts, *scratch, *_FAULT_CONTEXT, _FAULT_FLAG}

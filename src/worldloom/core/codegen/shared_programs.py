@@ -42,7 +42,7 @@ def shared_program(
     widths: tuple[int, int, TileLimits] = MAX_THREADS_PER_WORLD, NO_LISTS, SMALL_BATCH_LIMITS
     if cuda and fuse:
         widths = uneven_width(num_worlds), list_width(num_worlds), tile_limits(num_worlds, shared_memory)
-    shared = frozenset(schedule.aliases.items()), frozenset(schedule.counts.shared_columns)
+    shared = frozenset(schedule.aliases.items()), frozenset(schedule.counts.aliased_columns)
     key = ("program", autoreset, checks, fuse, cuda, exact, widths, *shared)
     if key not in definition.derived:
         definition.derived[key] = generate(schedule, fuse, cuda, exact, *widths)

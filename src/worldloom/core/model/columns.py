@@ -49,7 +49,7 @@ class RowCounts(dict[str, int]):
         return (population.agent_table if population is not None and shared else table), name
 
     @property
-    def shared_columns(self) -> dict[ColumnKey, ColumnKey]:
+    def aliased_columns(self) -> dict[ColumnKey, ColumnKey]:
         """The columns of agent rows that share the memory of a column of entities, which is the value."""
         return {(p.agent_table, n): (p.table, n) for p in self.populations.values() for n in p.in_agent_rows}
 

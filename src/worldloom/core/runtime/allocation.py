@@ -89,7 +89,7 @@ def _allocate_columns(
     # In a pooled table, a stale reference of an empty world leads to a hidden row.
     hidden_rows = 1 if population is not None and population.pooled else 0
     columns: dict[str, Column] = {}
-    shared = schedule.counts.shared_columns
+    shared = schedule.counts.aliased_columns
     # Aliases come last, since they are views of other columns.
     for field in sorted(view.fields.values(), key=lambda field: (table, field.name) in schedule.aliases):
         buffer = external.pop(f"{table}.{field.name}", None) if field.role not in _NOT_EXTERNAL else None

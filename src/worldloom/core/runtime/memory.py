@@ -29,7 +29,7 @@ def size_of(field: Field) -> int:
 
 def bytes_needed(schedule: Schedule, num_worlds: int, external: Collection[str] = ()) -> int:
     """Bytes of all columns of ``num_worlds`` worlds, without those with ``external`` memory, named ``Table.name``."""
-    total, shared = 0, {*schedule.aliases, *schedule.counts.shared_columns}
+    total, shared = 0, {*schedule.aliases, *schedule.counts.aliased_columns}
     for name, view in schedule.tables.items():
         rows = schedule.counts.pooled(name) or num_worlds * schedule.counts[name]
         for field in view.fields.values():
