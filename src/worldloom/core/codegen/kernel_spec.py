@@ -49,7 +49,7 @@ class KernelSpec:
         tile: Worlds that a block of a tiled kernel takes through its stages; 0 for other kernels.
         sequence: Number of stages in the sequence of a tiled kernel.
         shared_bytes: Dynamic shared memory of a block.
-        shared_columns: The columns of which it keeps rows there.
+        shared_columns: The columns of which it keeps rows in shared memory.
     """
 
     name: str

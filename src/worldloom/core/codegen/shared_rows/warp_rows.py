@@ -138,13 +138,12 @@ def with_warp_rows(spec: KernelSpec, rows: list[WarpRow]) -> KernelSpec:
     """The description of a kernel with these rows."""
     if not rows:
         return spec
-    stored = [row.column for row in rows if row.stored]
-    private = {row.column for row in rows} - set(stored)
-    size = sum(_row_bytes(row.array) for row in rows if row.column in private and row.column in spec.stores)
+    unstored = [row for row in rows if not row.stored and row.column in spec.stores]
+    size = sum(_row_bytes(row.array) for row in unstored)
     return replace(
         spec,
-        coalesced=(*spec.coalesced, *stored),
-        stores=tuple(column for column in spec.stores if column not in private),
+        shared_columns=tuple(row.column for row in rows),
+        stores=tuple(column for column in spec.stores if column not in {row.column for row in unstored}),
         bytes_written=spec.bytes_written - size * (spec.rows // spec.threads),
         block=BLOCK,
     )
