@@ -97,7 +97,7 @@ def _uses(groups: Sequence[KernelGroup]) -> dict[ColumnKey, list[_Use]]:
     for group in groups:
         for node, function in zip(group.nodes, group.functions, strict=True):
             for column, array in function.target.columns.items():
-                if array.is_array and _row_bytes(array) >= MIN_ROW_BYTES:
+                if array.is_array and bytes_of_row(array) >= MIN_ROW_BYTES:
                     uses.setdefault(column, []).append(_Use(group, node.mask, function))
     return uses
 
@@ -134,7 +134,8 @@ def _has_own_rows(column: ColumnKey, uses: list[_Use], schedule: Schedule) -> bo
 # -- shared memory ---------------------------------------------------------------------------------------------------
 
 
-def _row_bytes(array: Field) -> int:
+def bytes_of_row(array: Field) -> int:
+    """The bytes of one row of an array component."""
     return row_size(array) * int(wp.types.type_size_in_bytes(array.dtype))
 
 
@@ -144,7 +145,7 @@ def _slot_bytes(array: Field) -> int:
     Slots without gaps are stored as one piece of memory. Where many of them would begin in the same bank, a slot is an
     odd number of words instead.
     """
-    row_bytes = _row_bytes(array)
+    row_bytes = bytes_of_row(array)
     if _bank_conflicts(row_bytes) <= MAX_BANK_CONFLICTS:
         return row_bytes
     word = max(_WORD, alignment(array.dtype), int(wp.types.type_size_in_bytes(scalar_of(array.dtype))))
@@ -209,7 +210,7 @@ def _store_snippet(array: Field, slot: int) -> str:
     it is the whole warp, for which the loop over a row has a constant step.
     """
     size = row_size(array)
-    adjacent = _store_adjacent(array, slot) if slot == _row_bytes(array) else ""
+    adjacent = _store_adjacent(array, slot) if slot == bytes_of_row(array) else ""
     return (
         "const unsigned int all = __activemask(); unsigned int left = __ballot_sync(all, written);"
         f" const int lane = threadIdx.x % {WARP_SIZE}, count = __popc(all), rank = __popc(all & ((1u << lane) - 1u));"
@@ -246,7 +247,7 @@ def copy_row(array: Field, start: str, step: str) -> str:
 
     Memory of the user may begin at any number of a column. If that is not the start of a word, numbers are copied.
     """
-    row_bytes, element = _row_bytes(array), int(wp.types.type_size_in_bytes(scalar_of(array.dtype)))
+    row_bytes, element = bytes_of_row(array), int(wp.types.type_size_in_bytes(scalar_of(array.dtype)))
     widest = next(width for width in _PIECES if row_bytes % width == 0)
 
     def loop(width: int) -> str:

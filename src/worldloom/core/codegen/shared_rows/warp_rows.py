@@ -15,11 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import warp as wp
-
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
 from worldloom.core.codegen.kernel_spec import KernelSpec
-from worldloom.core.codegen.shared_rows.coalescing import copy_row
+from worldloom.core.codegen.shared_rows.coalescing import bytes_of_row, copy_row
 from worldloom.core.frontend.targets.accessors import array_code, only_stores, row_size
 from worldloom.core.frontend.targets.kernel_function import CLEARING
 from worldloom.core.frontend.targets.kernel_names import barrier, collected_rows, column_argument
@@ -56,26 +54,30 @@ class WarpRow:
     stored: bool
 
     @property
-    def name(self) -> str:
-        """The end of the names of its functions."""
-        return f"{self.column[0]}__{self.column[1]}"
-
-    @property
     def start_line(self) -> str:
         """The statement that makes the row in shared memory."""
-        verb = "begin" if self.loaded else "make"
-        return f"{collected_rows(self.column)} = wl_{verb}_row_{self.name}({column_argument(self.column)}, row, lane)"
+        return f"{collected_rows(self.column)} = {self._start}({column_argument(self.column)}, row, lane)"
 
     @property
     def end_line(self) -> str:
         """The statement that stores it."""
-        return f"wl_end_row_{self.name}({column_argument(self.column)}, {collected_rows(self.column)}, row, lane)"
+        return f"{self._end}({column_argument(self.column)}, {collected_rows(self.column)}, row, lane)"
+
+    @property
+    def _start(self) -> str:
+        """The name of the function that makes the row."""
+        return f"wl_{'begin' if self.loaded else 'make'}_row_{'__'.join(self.column)}"
+
+    @property
+    def _end(self) -> str:
+        """The name of the function that stores it."""
+        return f"wl_end_row_{'__'.join(self.column)}"
 
     def definitions(self, types: dict[str, object]) -> list[str]:
         """The native functions that :attr:`start_line` and :attr:`end_line` call."""
         kind, size = array_code(self.array, types), row_size(self.array)
         copy = copy_row(self.array, "lane", str(WARP_SIZE))
-        bytes_of_warp = -(-_row_bytes(self.array) // _PIECE) * _PIECE
+        bytes_of_warp = -(-bytes_of_row(self.array) // _PIECE) * _PIECE
         start = (
             f"__shared__ __align__({_PIECE}) unsigned char slots[{BLOCK // WARP_SIZE * bytes_of_warp}];"
             f" unsigned char* to = slots + threadIdx.x / {WARP_SIZE} * {bytes_of_warp}; auto rows = column;"
@@ -89,12 +91,11 @@ class WarpRow:
         own = "row: wp.int32, lane: wp.int32"
         texts = [
             f'@wp.func_native(snippet="{start}{load if self.loaded else ""} return rows;")\n'
-            f"def wl_{'begin' if self.loaded else 'make'}_row_{self.name}(column: {kind}, {own}) -> {kind}: ...\n"
+            f"def {self._start}(column: {kind}, {own}) -> {kind}: ...\n"
         ]
         if self.stored:
             texts.append(
-                f'@wp.func_native(snippet="{store}")\n'
-                f"def wl_end_row_{self.name}(column: {kind}, rows: {kind}, {own}): ...\n"
+                f'@wp.func_native(snippet="{store}")\ndef {self._end}(column: {kind}, rows: {kind}, {own}): ...\n'
             )
         return texts
 
@@ -107,11 +108,11 @@ def choose_rows(group: KernelGroup, schedule: Schedule, parts: Iterable[FusedEnt
     target, chosen, left = function.target, list[WarpRow](), MAX_BYTES
     if target.row_copies:  # they move whole rows through registers
         return []
-    private = {c for c in target.columns if schedule.field_of(c).transient} - _used_elsewhere(group, parts)
+    private = {c for c, array in target.columns.items() if array.transient} - _used_elsewhere(group, parts)
     for column in sorted(target.columns, key=lambda column: column not in private):  # these save most
         array = target.columns[column]
         own = column in target.local_write and column[0] != WORLD and schedule.counts[column[0]] == group.rows
-        size = _row_bytes(array) if own and array.is_array else 0
+        size = bytes_of_row(array) if own and array.is_array else 0
         if not own or column in target.remote_read | target.remote_write or not 0 < size <= left:
             continue
         if size // array.shape[0] >= _MIN_STRIDE and not only_stores(function.body, column, array):
@@ -139,7 +140,7 @@ def with_warp_rows(spec: KernelSpec, rows: list[WarpRow]) -> KernelSpec:
     if not rows:
         return spec
     unstored = [row for row in rows if not row.stored and row.column in spec.stores]
-    size = sum(_row_bytes(row.array) for row in unstored)
+    size = sum(bytes_of_row(row.array) for row in unstored)
     return replace(
         spec,
         shared_columns=tuple(row.column for row in rows),
@@ -165,7 +166,3 @@ def _used_elsewhere(group: KernelGroup, parts: Iterable[FusedEntry]) -> set[Colu
                 elif not other.only_clears:
                     used |= {*other.target.columns, *other.target.inputs, *other.target.outputs}
     return set(function.target.columns) if any(len(numbers) > 1 for numbers in runs.values()) else used
-
-
-def _row_bytes(array: Field) -> int:
-    return row_size(array) * int(wp.types.type_size_in_bytes(array.dtype))
