@@ -147,6 +147,7 @@ from worldloom.core.model.fields import (
     Ref,
     Reward,
     Transient,
+    Workload,
 )
 from worldloom.core.model.launch import Launch, Shard
 from worldloom.core.model.population import UpTo
@@ -197,6 +198,7 @@ __all__ = [
     "Simulation",
     "Snapshot",
     "Transient",
+    "Workload",
     "UpTo",
     "World",
     "WorldFault",

@@ -107,6 +107,7 @@ class World(wl.World):
     moving_end: int  # derived; one more than the id of the last body that is not static, unless solved by colour
     joint_passes: int  # derived; passes over joints in this step, where it is solved by colour
     by_colour: bool  # derived; whether this step is solved by colour, see physics.solving.coloured
+    solver_work: wl.Workload  # derived; the number of colours, and WITH_JOINTS in worlds with joints
 
 
 class Pair(wl.Event):

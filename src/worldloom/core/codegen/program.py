@@ -8,7 +8,7 @@ import linecache
 import os
 import threading
 import types as python_types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +191,8 @@ def generate(
     :func:`worldloom.core.codegen.tiles.tiled_kernel.tile_limits` for the number of worlds; without them, kernels are
     joined as for a few worlds, and have threads for all worlds.
     """
+    if not tiles.by_workload:
+        schedule = replace(schedule, lists={key: replace(rows, workload="") for key, rows in schedule.lists.items()})
     sites, types = FaultSites(), dict[str, Any]()
     functions = KernelFunctions(schedule, sites, types, exact, cuda)
     lists = schedule.lists if cuda else {}

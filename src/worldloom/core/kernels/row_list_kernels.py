@@ -23,7 +23,8 @@ _LIST = """
     const int own = lane < num_values ? wanted.data[lane] : 0;
     int place = 0;
     for (int fill = 0; fill < 2; ++fill) {
-        for (int world = start; world < end; ++world) {
+        for (int place_of_world = start; place_of_world < end; ++place_of_world) {
+            const int world = ordered ? order.data[place_of_world] : place_of_world;
             const int count = fixed ? capacity : min(counts.data[world], capacity);
             for (int slot = 0; slot < count; slot += 32) {
                 const int row = world * capacity + slot + lane;
@@ -42,11 +43,12 @@ _LIST = """
         if (fill == 0) place = lane < num_values && place > 0 ? atomicAdd(&sizes.data[first_list + lane], place) : 0;
     }
 #else
-    for (int world = start; world < end; ++world) {
+    for (int place_of_world = start; place_of_world < end; ++place_of_world) {
+        const int world = ordered ? order.data[place_of_world] : place_of_world;
         const int count = fixed || counts.data[world] > capacity ? capacity : counts.data[world];
         for (int row = world * capacity; row < world * capacity + count; ++row)
             for (int k = 0; k < num_values; ++k) {
-                const int list = world / tile_worlds * num_values + k;
+                const int list = place_of_world / tile_worlds * num_values + k;
                 if (values.data[row] == wanted.data[k]) rows.data[(size_t)list * stride + sizes.data[list]++] = row;
             }
     }
@@ -77,10 +79,12 @@ def _list_worlds(
     wanted: Ints,
     num_values: wp.int32,
     stride: wp.int32,
+    ordered: wp.bool,
+    order: Ints,
     sizes: Ints,
     rows: Ints,
 ):
-    """List the rows of the worlds ``start`` to ``end - 1``; see :func:`list_rows`."""
+    """List the rows of the worlds at the places ``start`` to ``end - 1``; see :func:`list_rows`."""
 
 
 @wp.kernel(enable_backward=False, module="unique")
@@ -99,6 +103,8 @@ def list_rows(
     capacity: wp.int32,
     values: Ints,
     wanted: Ints,
+    ordered: wp.bool,
+    order: Ints,
     sizes: Ints,
     rows: Ints,
 ):
@@ -113,6 +119,8 @@ def list_rows(
         capacity: Rows per world in memory.
         values: The component, by row.
         wanted: The values, shape (num_values,).
+        ordered: Whether tiles consist of worlds in an order, and not of adjacent ones.
+        order: The worlds in this order, shape (num_worlds,); any array if not ``ordered``.
         sizes: The number of rows with each of them, shape (num_tiles * num_values,), 0 before.
         rows: Their rows, shape (num_tiles * num_values * tile_worlds * capacity,), those of the k-th value in a tile
             from ``(tile * num_values + k) * tile_worlds * capacity``.
@@ -131,6 +139,8 @@ def list_rows(
         wanted,
         wanted.shape[0],
         tile_worlds * capacity,
+        ordered,
+        order,
         sizes,
         rows,
     )

@@ -41,6 +41,7 @@ def declare(name: str, annotation: Any, default: Any, has_default: bool) -> Fiel
         check=component.check,
         layout=component.layout,
         metric=component.metric,
+        workload=component.workload,
     )
 
 

@@ -52,6 +52,7 @@ class ComponentSpec:
         finite: Whether a NaN or an infinity in it is a fault of its world.
         keep: Whether it persists across resets.
         transient: Whether it has a meaning only within one step, so that it need not be stored in memory.
+        workload: Whether worlds with similar values share a thread block; see :data:`Workload`.
         ref: The kind of entity that it refers to, or its name, for references.
         low, high: Bounds of an observation, one for all its numbers or one for each.
         valid_range: The lowest and the highest number that a restored state may hold in it, inclusive; see
@@ -76,6 +77,7 @@ class ComponentSpec:
     check: Check | None = None
     layout: ObservationLayout = DEFAULT_LAYOUT
     metric: bool = False
+    workload: bool = False
 
 
 @dataclass(frozen=True)
@@ -268,6 +270,14 @@ def Transient(dtype: Any) -> ComponentSpec:
             "write wl.Transient(float)",
         )
     return replace(component, transient=True)
+
+
+Workload = ComponentSpec(wp.int32, transient=True, workload=True)
+"""A whole number of the world: how much work systems with ``together=True`` have in it, from 0 to 31.
+
+In large batches on a GPU, worlds with similar numbers share a thread block, and those with the largest run first.
+Results do not depend on it. It is transient, and a world has at most one.
+"""
 
 
 def Between(dtype: Any, low: float, high: float) -> ComponentSpec:

@@ -7,11 +7,18 @@ from functools import cached_property
 
 import warp as wp
 
-from worldloom.core.model.columns import ColumnKey
+from worldloom.core.model.columns import WORLD, ColumnKey
 from worldloom.core.model.fields import Field, Role
 
 ROWS, SIZES, VALUES = "rows", "sizes", "values"
 """Columns of a list: rows, those of each tile and value from a multiple of a tile's rows; their numbers; the values."""
+ORDER = "order"
+"""The column of the order of worlds: those of the first tile, those of the second, and so on."""
+
+
+def list_field(name: str) -> Field:
+    """The field of a column of a list, or of the order of worlds."""
+    return Field(name, wp.int32, role=Role.ENGINE, keep=True, transient=True)
 
 
 def list_table(table: str, component: str) -> str:
@@ -29,6 +36,7 @@ class RowList:
         capacity: Rows of the table per world.
         fixed: Whether all of them are in use.
         tiled: Whether every tile, a few worlds, has lists of its own; otherwise the whole batch is one tile.
+        workload: The component of the world by which tiles of a large batch are chosen; "" for adjacent worlds.
     """
 
     table: str
@@ -37,6 +45,7 @@ class RowList:
     capacity: int
     fixed: bool
     tiled: bool = False
+    workload: str = ""
 
     @property
     def name(self) -> str:
@@ -50,11 +59,14 @@ class RowList:
     def column(self, name: str) -> ColumnKey:
         return self.name, name
 
+    @property
+    def order(self) -> ColumnKey | None:
+        """The column with the order of the worlds in tiles; None where adjacent worlds are a tile."""
+        return (list_table(WORLD, self.workload), ORDER) if self.workload else None
+
     @cached_property
     def fields(self) -> dict[str, Field]:
-        return {
-            name: Field(name, wp.int32, role=Role.ENGINE, keep=True, transient=True) for name in (ROWS, SIZES, VALUES)
-        }
+        return {name: list_field(name) for name in (ROWS, SIZES, VALUES)}
 
     def size(self, name: str, num_worlds: int, tile_worlds: int) -> int:
         """Number of elements of one of its columns."""

@@ -36,6 +36,7 @@ def validate(definition: Definition) -> None:
         _validate_kind(definition, kind, count)
     for owner in (definition.world, *definition.entities):
         _validate_references(definition, owner)
+        _validate_workload(definition, owner)
     _validate_limits(definition)
     if not definition.entities and not definition.entries:
         raise definition.error(
@@ -185,6 +186,16 @@ def _validate_kind(definition: Definition, kind: Any, count: Any) -> None:
         raise definition.error(
             f"two tables would be called '{kind.__name__}'", "give every kind of entity a name of its own"
         )
+
+
+def _validate_workload(definition: Definition, owner: type[Components]) -> None:
+    names = [name for name, field in owner.fields.items() if field.workload]
+    if names and not issubclass(owner, World):
+        raise definition.error(
+            f"'{owner.__name__}.{names[0]}' is a wl.Workload, which is of a whole world", "declare it in the world"
+        )
+    if len(names) > 1:
+        raise definition.error(f"the world has {len(names)} workloads, {' and '.join(names)}", "declare one of them")
 
 
 def _validate_population(definition: Definition, kind: type[Entity], limit: UpTo) -> None:

@@ -11,7 +11,7 @@ from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model import sort_columns
 from worldloom.core.model.fields import Field
 from worldloom.core.model.population import Population
-from worldloom.core.model.row_list import ROWS, VALUES, RowList
+from worldloom.core.model.row_list import ROWS, VALUES, RowList, list_field
 from worldloom.core.model.scratch_columns import PER_WORLD, STATE
 from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.table import Table
@@ -60,4 +60,8 @@ def allocate(
             }
             columns[VALUES].array.assign(np.array(rows_by_value.values, np.int32))
             tables[name] = Table(name, columns, 1)
+        order = rows_by_value.order
+        if order in used and order[0] not in tables:
+            column = Column(order[0], list_field(order[1]), num_worlds, 1, device, total=num_worlds)
+            tables[order[0]] = Table(order[0], {order[1]: column}, 1)
     return tables

@@ -10,6 +10,7 @@ import warp as wp
 
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.kernels.row_list_kernels import MAX_VALUES, WORLDS_PER_WARP, clear, list_rows
+from worldloom.core.kernels.world_order_kernels import ORDERING_THREADS, order_worlds
 from worldloom.core.model.columns import WORLD, ColumnKey, RowCounts
 from worldloom.core.model.launch import Launch, LaunchNode
 from worldloom.core.model.row_list import ROWS, SIZES, VALUES, RowList
@@ -42,6 +43,7 @@ class RowListNode(LaunchNode):
         listed, num_worlds = tables[self.rows.name], worlds[1]
         values = tables[self.rows.table][self.rows.component].array
         counts = values if self.rows.fixed else tables[WORLD][f"{self.rows.table}__count"].array
+        order = self.rows.order
         sizes, rows = listed[SIZES].array, listed[ROWS].array
         wp.launch(
             clear, dim=len(sizes), outputs=[sizes], device=device, stream=stream, record_tape=False,
@@ -60,7 +62,13 @@ class RowListNode(LaunchNode):
                 self.rows.capacity,
                 values,
             ],
-            outputs=[listed[VALUES].array, sizes, rows],
+            outputs=[
+                listed[VALUES].array,
+                order is not None,
+                values if order is None else tables[order[0]][order[1]].array,
+                sizes,
+                rows,
+            ],
             device=device,
             stream=stream,
             record_tape=False,
@@ -72,8 +80,41 @@ class RowListNode(LaunchNode):
         wp.force_load(device, [clear.module, list_rows.module], block_dim=BLOCK if device.is_cuda else 1)
 
 
-def find_lists(entries: Iterable[Entry], counts: RowCounts) -> dict[ColumnKey, RowList]:
-    """The lists of systems with a condition, and of worlds that begin an episode, by table and component."""
+@dataclass(frozen=True, eq=False)
+class WorldOrderNode(RowListNode):
+    """Orders the worlds of tiles by their workload. Only GPUs do."""
+
+    def start(
+        self,
+        prepared: Mapping[int, Any],
+        tables: Mapping[str, Table],
+        worlds: tuple[int, int],
+        device: wp.Device,
+        stream: wp.Stream | None,
+    ) -> None:
+        assert self.rows is not None and self.rows.order is not None
+        table, column = self.rows.order
+        threads = ORDERING_THREADS if device.is_cuda else 1
+        wp.launch(
+            order_worlds,
+            dim=threads,
+            inputs=[worlds[1], tables[WORLD][self.rows.workload].array],
+            outputs=[tables[table][column].array],
+            device=device,
+            stream=stream,
+            record_tape=False,
+            block_dim=threads,
+        )
+
+    def load(self, device: wp.Device) -> None:
+        wp.force_load(device, [order_worlds.module], block_dim=ORDERING_THREADS if device.is_cuda else 1)
+
+
+def find_lists(entries: Iterable[Entry], counts: RowCounts, workload: str = "") -> dict[ColumnKey, RowList]:
+    """The lists of systems with a condition, and of worlds that begin an episode, by table and component.
+
+    ``workload`` is the component of the world by which tiles are chosen, if there is one.
+    """
     values: dict[ColumnKey, dict[int, None]] = {}
     tiled: set[ColumnKey] = set()
     for entry in entries:
@@ -82,7 +123,14 @@ def find_lists(entries: Iterable[Entry], counts: RowCounts) -> dict[ColumnKey, R
             values.setdefault(key, {})[entry.value] = None
             tiled |= {key} if entry.system.together else set()
     by_value = {
-        key: RowList(*key, tuple(found)[:MAX_VALUES], counts[key[0]], key[0] not in counts.populations, key in tiled)
+        key: RowList(
+            *key,
+            tuple(found)[:MAX_VALUES],
+            counts[key[0]],
+            fixed=key[0] not in counts.populations,
+            tiled=key in tiled,
+            workload=workload if key in tiled else "",
+        )
         for key, found in values.items()
     }
     masks = [name for name, _ in (FINISHED, RESETTING, RESET_REQUESTED)]
@@ -103,6 +151,11 @@ def with_lists(
     for entry in entries:
         rows = _list_of(entry, lists)
         if rows is not None and rows.key not in written and isinstance(entry, SystemNode) and takes_list(entry):
+            if rows.workload and (WORLD, rows.workload) not in written:
+                scheduled.append(_order_node(rows))
+                written = {key for key in written if key in lists and not lists[key].workload} | {
+                    (WORLD, rows.workload)
+                }
             scheduled.append(_node(rows))
             written.add(rows.key)
         scheduled.append(entry)
@@ -120,6 +173,7 @@ def _list_of(entry: Entry, lists: Mapping[ColumnKey, RowList]) -> RowList | None
 
 def _node(rows: RowList) -> RowListNode:
     reads = {rows.key} if rows.fixed else {rows.key, (WORLD, f"{rows.table}__count")}
+    reads |= set() if rows.order is None else {rows.order}
     return RowListNode(
         Launch(),
         f"list {rows.table} by {rows.component}",
@@ -129,3 +183,10 @@ def _node(rows: RowList) -> RowListNode:
         engine=True,
         rows=rows,
     )
+
+
+def _order_node(rows: RowList) -> WorldOrderNode:
+    assert rows.order is not None
+    workload = frozenset({(WORLD, rows.workload)})
+    label = f"order worlds by {rows.workload}"
+    return WorldOrderNode(Launch(), label, None, workload, frozenset({rows.order}), engine=True, rows=rows)

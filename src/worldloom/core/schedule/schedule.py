@@ -31,6 +31,7 @@ from worldloom.core.schedule.entries import (
 from worldloom.core.schedule.generated_systems import Systems
 from worldloom.core.schedule.lasting_agents import sharing_populations
 from worldloom.core.schedule.lifecycle import agent_system, world_system
+from worldloom.core.model.row_list import list_field
 from worldloom.core.schedule.row_lists import find_lists
 from worldloom.core.schedule.table_views import TableView, make_table_views
 
@@ -53,8 +54,10 @@ def plan(definition: Definition, autoreset: Autoreset, checks: bool, lasting: Co
     counts = RowCounts({WORLD: 1, **definition.rows, **staging, **agent_rows, **pairs}, by_table)
     scratch = {p.scratch_table: scratch_columns.fields(p, tables[p.table].fields) for p in populations if p.pooled}
     scratch |= {p.scratch_table: sort_columns.fields() for p in populations if p.large}
-    lists = find_lists([*step, *reset], counts)
+    workload = next((name for name, field in definition.world.fields.items() if field.workload), "")
+    lists = find_lists([*step, *reset], counts, workload)
     scratch |= {rows.name: rows.fields for rows in lists.values()}
+    scratch |= {r.order[0]: {r.order[1]: list_field(r.order[1])} for r in lists.values() if r.order is not None}
     return Schedule(tables, counts, step, reset, scratch, lists, narrow=definition.narrow)
 
 

@@ -19,6 +19,7 @@ SUBSTEPS = 4  # of these worlds, with SWEEPS in each half
 SWEEPS = 1
 PASSES = 2 * SWEEPS + 1  # of a substep
 COUPLED = 1 << MAX_SHARED_COLOURS  # bit of bodies with a joint or a contact with another dynamic body
+WITH_JOINTS = 16  # added to the workload of worlds with joints
 LONE = COLOURS  # batch of the only contact of a body, with one that is not dynamic
 
 
@@ -85,7 +86,9 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
             world.by_colour = False
             for contact in world.all(Contact):
                 contact.batch = -1
+        work = 0
         if world.by_colour:
+            work = shared if shared > 1 else 0
             for contact in world.all(Contact):
                 if contact.colour == 0:
                     body = world.at(Body, contact.b_id)
@@ -93,6 +96,11 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                         body = world.at(Body, contact.a_id)
                     if body.colours == 1:
                         contact.batch = LONE
+                    else:
+                        work = shared
+            if world.count(Joint) > 0:
+                work += WITH_JOINTS
+        world.solver_work = work
         world.first_solved = max(first, 0)
         if not world.by_colour:  # by colour, contacts and bodies are listed by batch
             world.moving_end = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup, TiledStages, are_independent
-from worldloom.core.schedule.row_lists import RowListNode
+from worldloom.core.schedule.row_lists import RowListNode, WorldOrderNode
 
 
 def fuse_tiles(parts: Iterable[FusedEntry], is_tiled: Callable[[KernelGroup], bool], join: bool) -> list[FusedEntry]:
@@ -30,6 +30,7 @@ def fuse_tiles(parts: Iterable[FusedEntry], is_tiled: Callable[[KernelGroup], bo
         elif (
             stages is not None
             and isinstance(part, RowListNode)
+            and not isinstance(part, WorldOrderNode)  # the stages of a kernel have one order
             and all(are_independent(part, group) for group in stages.groups)
         ):
             fused.insert(-1, part)

@@ -34,11 +34,14 @@ class TileLimits:
         worlds: Worlds of a tile.
         shared_bytes: Largest size of the shared memory of a block.
         registers: Registers per thread; None for the compiler's choice.
+        by_workload: Whether the worlds of a tile have similar workloads, and are not adjacent. That pays where a GPU
+            processes tiles one after the other, and excludes shared memory, whose slots are those of adjacent worlds.
     """
 
     worlds: int = 32
     shared_bytes: int = 32 * SHARED_PER_WORLD
     registers: int | None = None
+    by_workload: bool = False
 
     @property
     def block(self) -> int:
@@ -47,7 +50,7 @@ class TileLimits:
 
 
 SMALL_BATCH_LIMITS = TileLimits()
-LARGE_BATCH_LIMITS = TileLimits(64, 0, FEW_REGISTERS)
+LARGE_BATCH_LIMITS = TileLimits(64, 0, FEW_REGISTERS, by_workload=True)
 
 
 def tile_limits(num_worlds: int, shared_memory: int) -> TileLimits:
@@ -68,10 +71,12 @@ def tiled_spec(
     limits: TileLimits,
     shared_bytes: int,
     shared_columns: tuple[ColumnKey, ...],
+    order: ColumnKey | None = None,
 ) -> KernelSpec:
-    """The description of the kernel of some stages, with the bytes of all of them."""
+    """The description of the kernel of some stages, with the bytes of all of them; ``order`` is that of its worlds."""
     distinct = distinct_stages(stages)
     joined = stage_kernel(name, distinct, THREADS_PER_WORLD)
+    joined = joined if order is None else replace(joined, columns=(*joined.columns, order))
     reason = "it runs together with the system before it"
     return replace(
         joined,
@@ -113,11 +118,13 @@ def tiled_lines(
     first_lines: Sequence[str],
     tile_worlds: int,
     concurrent: Collection[str] = (),
+    order: ColumnKey | None = None,
 ) -> list[str]:
     """The body of the kernel, for tiles of so many worlds.
 
     ``lists`` are the lists of rows, by the names of the stages that take them; other stages run for all rows. Stages
     are functions of the thread's index and of the parameters of a kernel. ``first_lines`` come before the first stage.
+    ``order`` is the column with the order of worlds in tiles.
     A stage whose list is empty costs no barrier. Between one of ``concurrent`` and the next there is none; the last
     threads then take the first rows of lists, since the first ones are those with rows of other stages.
     """
@@ -153,7 +160,7 @@ def tiled_lines(
             lines.append(f"    if stage == {number}:")
             lines += _barrier_before(stage.name, concurrent)
             lines.append(f"        for number in range(inner, worlds * {stage.rows}, width):")
-            index = [f"base * {stage.rows} + number", "first", "rows"]
+            index = [_row_index(stage.rows, order), "first", "rows"]
             lines.append(f"            {stage.name}({', '.join([*index, *arguments])})")
         if stage.name in concurrent:
             lines.append("        open_stage = index")
@@ -169,3 +176,10 @@ def _barrier_before(stage: str, concurrent: Collection[str]) -> list[str]:
         return []
     beside = "" if stage in concurrent else " and index > open_stage + 1"
     return [f"        if open_stage >= 0{beside}:", "            sync_block()"]
+
+
+def _row_index(rows: int, order: ColumnKey | None) -> str:
+    """The index of the row ``number`` of a tile, of a table with so many rows per world."""
+    if order is None:
+        return f"base * {rows} + number"
+    return f"{column_argument(order)}[base + number / {rows}] * {rows} + number % {rows}"
