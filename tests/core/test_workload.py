@@ -11,6 +11,7 @@ import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import Program, generate
 from worldloom.core.codegen.tiles.tiled_kernel import LARGE_BATCH_LIMITS, SMALL_BATCH_LIMITS, TileLimits
+from worldloom.core.frontend.system import System
 from worldloom.core.kernels.world_order_kernels import order_worlds
 from worldloom.core.schedule.row_lists import WorldOrderNode
 from worldloom.core.tools.compare import compare, first_difference
@@ -82,7 +83,7 @@ def count_lifts(bead: Bead, world: Rope):
     bead.height += 1.0
 
 
-def rope(*more: wl.System) -> wl.Definition:
+def rope(*more: System) -> wl.Definition:
     step = (weigh, *(pull, lift, sag) * PASSES, *more)
     return wl.Definition(
         "Rope-test", Rope, {Bead: BEADS, Link: wl.UpTo(BEADS - 1)}, reset=(hang,), step=step, max_steps=4
@@ -95,7 +96,7 @@ def program(definition: wl.Definition, limits: TileLimits) -> Program:
 
 @pytest.mark.parametrize("more", [(), (change_work, count_lifts, lift, pull)])
 @pytest.mark.parametrize("worlds", [1, 9, 70, 130])
-def test_results_do_not_depend_on_the_tiles(worlds: int, more: tuple[wl.System, ...]) -> None:
+def test_results_do_not_depend_on_the_tiles(worlds: int, more: tuple[System, ...]) -> None:
     definition = rope(*more)
     cpu, machine_side = (wl.Simulation(definition, worlds, "cpu", seed=worlds) for _ in range(2))
     machine = Machine(machine_side, any_order=True, tiles=LARGE_BATCH_LIMITS)
@@ -125,11 +126,18 @@ def test_small_batches_keep_adjacent_worlds_in_a_tile() -> None:
     assert not any(isinstance(entry, WorldOrderNode) for entry in program(rope(), SMALL_BATCH_LIMITS).step)
 
 
-def test_the_kernel_orders_by_descending_workload_and_keeps_the_order_of_equals() -> None:
+def expected_order(work: np.ndarray, window: int) -> np.ndarray:
+    """Worlds by descending workload within each window, in a stable order."""
+    parts = [work[start : start + window] for start in range(0, len(work), window)]
+    return np.concatenate([window * n + np.argsort(-np.clip(p, 0, 31), kind="stable") for n, p in enumerate(parts)])
+
+
+def test_the_kernel_orders_windows_by_descending_workload() -> None:
     work = np.random.default_rng(0).integers(-2, 40, 1000).astype(np.int32)
     order = wp.zeros(len(work), dtype=wp.int32, device="cpu")
-    wp.launch(order_worlds, dim=1, inputs=[len(work), wp.array(work, device="cpu")], outputs=[order], device="cpu")
-    np.testing.assert_array_equal(order.numpy(), np.argsort(-np.clip(work, 0, 31), kind="stable"))
+    inputs = [len(work), 256, wp.array(work, device="cpu")]
+    wp.launch(order_worlds, dim=1, inputs=inputs, outputs=[order], device="cpu")
+    np.testing.assert_array_equal(order.numpy(), expected_order(work, 256))
 
 
 def test_a_workload_is_of_the_world_and_there_is_one() -> None:

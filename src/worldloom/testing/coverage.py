@@ -17,7 +17,7 @@ _VECTORS = ("dot", "cross", "length", "length_sq", "normalize", "cw_mul", "quat_
 CONSTRUCTS = (
     "entity system", "world system", "pair system", "shared loop", "reset system", "observe system",
     "system for one value", "system for several values", "disjoint system", "system together with others",
-    "system at the same time as the next", "transient component", "if", "elif", "else",
+    "system at the same time as the next", "transient component", "workload", "if", "elif", "else",
     "while", "for range", "for world.all", "for world.near", "for world.nearest", "break", "continue",
     "return", "flag changed in a loop of its branch", "ternary", "chained comparison", "and", "or", "not", "in",
     "helper call", "helper with several results", "helper that changes a parameter", "function of the world",
@@ -63,6 +63,7 @@ def by_system(text: str) -> dict[str, set[str]]:
     }
     components = [item for kind in kinds.values() for item in kind.body if isinstance(item, ast.AnnAssign)]
     transient = {ast.unparse(i.target) for i in components if ast.unparse(i.annotation).startswith("wl.Transient")}
+    weighed = {ast.unparse(i.target) for i in components if ast.unparse(i.annotation) == "wl.Workload"}
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef) or function.name in helpers:
             continue
@@ -77,6 +78,8 @@ def by_system(text: str) -> dict[str, set[str]]:
             constructs.add("population")
         if any(isinstance(n, ast.Attribute) and n.attr in transient for n in ast.walk(function)):
             constructs.add("transient component")
+        if any(isinstance(n, ast.Attribute) and n.attr in weighed for n in ast.walk(function)):
+            constructs.add("workload")
         constructs_of[function.name] = constructs
     return constructs_of
 

@@ -11,6 +11,7 @@ from worldloom.core.model.columns import WORLD, RowCounts
 from worldloom.core.model.entity import World
 from worldloom.core.model.launch import Launch, Mask, label_of, launch_node
 from worldloom.core.model.pairs import Pair
+from worldloom.core.model.row_list import list_field
 from worldloom.core.registry.alternatives import Alternatives
 from worldloom.core.registry.definition import Definition, PhaseEntry
 from worldloom.core.schedule import generated_systems, lifecycle
@@ -31,7 +32,6 @@ from worldloom.core.schedule.entries import (
 from worldloom.core.schedule.generated_systems import Systems
 from worldloom.core.schedule.lasting_agents import sharing_populations
 from worldloom.core.schedule.lifecycle import agent_system, world_system
-from worldloom.core.model.row_list import list_field
 from worldloom.core.schedule.row_lists import find_lists
 from worldloom.core.schedule.table_views import TableView, make_table_views
 

@@ -50,7 +50,8 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
     """The systems of all substeps, in order."""
     packed, bodies = packed_bodies(World, Body), body_functions(World, Body)
     contacts = packed_functions(World, Body, Contact, packed.access)
-    pack_contact, inertias, place_contact = contacts.pack, contacts.inertias, contacts.place
+    pack_contact, states, inertias, motions = contacts.pack, contacts.states, contacts.inertias, contacts.motions
+    place_contact = contacts.place
     keep_contact, rate_contact, warm_contact = contacts.keep, contacts.rate, contacts.warm
     follow_contact, solve_contact = contacts.follow, contacts.solve
     release_body = bodies.release
@@ -62,34 +63,43 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         """The first warm start of a step."""
         a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
         fixed = pack_contact(world, contact, a, b)
-        a_inverse, b_inverse = inertias(world, a, b, fixed)
+        a_row, b_row = states(world, fixed)
+        a_state, b_state = world.at(Body, a_row), world.at(Body, b_row)
+        a_twist, b_twist = a_state.twist, b_state.twist
+        a_inverse, b_inverse = inertias(world, a_state, b_state)
         between, arms, gaps, response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
+        v_a, w_a, v_b, w_b = motions(world, a, b, a_twist, b_twist, fixed)
         impulses, tangents, impulse = contact.impulses, contact.tangents, contact.impulse
         contact.packed_impulses = packed_impulses_of(impulses, tangents, contact.peaks)
-        warm_contact(world, a, b, fixed, a_inverse, b_inverse, between, arms, impulses, tangents)
+        warm_contact(world, a, b, fixed, v_a, w_a, v_b, w_b, a_inverse, b_inverse, between, arms, impulses, tangents)
         rate_contact(world, contact, fixed, a_inverse, b_inverse, between, arms)
         keep_contact(world, contact, between, arms, gaps, response, impulse)
 
     @wl.function
     def relax(world: World, contact: Contact):
         """A pass without bias, after bodies have moved."""
+        fixed, old_arms = contact.fixed, contact.packed_arms
+        _old_gaps, old_between, impulse = apart_parts(contact.apart)
+        impulses, tangents, peaks = impulse_parts(contact.packed_impulses)
         h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
-        fixed = contact.fixed
         a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
-        a_inverse, b_inverse = inertias(world, a, b, fixed)
+        a_row, b_row = states(world, fixed)
+        a_state, b_state = world.at(Body, a_row), world.at(Body, b_row)
+        a_twist, b_twist = a_state.twist, b_state.twist
+        a_pushed, b_pushed = a_state.pushed, b_state.pushed
+        a_inverse, b_inverse = inertias(world, a_state, b_state)
         between, arms, gaps, response = place_contact(world, contact, a, b, fixed, a_inverse, b_inverse)
+        v_a, w_a, v_b, w_b = motions(world, a, b, a_twist, b_twist, fixed)
         targets, stiffness, reliefs = contact_aims(
             gaps, packed_count(fixed), False, 1.0 / h, rate, world.max_push, mass, relief
         )
-        _old_gaps, old_between, impulse = apart_parts(contact.apart)
-        impulses, tangents, peaks = impulse_parts(contact.packed_impulses)
         follow_contact(
-            world, a, b, fixed, a_inverse, b_inverse, between - old_between, arms - contact.packed_arms,
+            world, a, b, fixed, a_pushed, b_pushed, a_inverse, b_inverse, between - old_between, arms - old_arms,
             impulses, tangents,
         )  # fmt: skip
         impulses, tangents = solve_contact(
-            world, a, b, fixed, a_inverse, b_inverse, between, arms, response, targets, stiffness, reliefs,
-            impulses, tangents,
+            world, a, b, fixed, v_a, w_a, v_b, w_b, a_inverse, b_inverse, between, arms, response,
+            targets, stiffness, reliefs, impulses, tangents,
         )  # fmt: skip
         contact.packed_impulses = packed_impulses_of(impulses, tangents, wl.max(peaks, impulses))
         keep_contact(world, contact, between, arms, gaps, response, impulse + sum_of(impulses))
@@ -97,17 +107,20 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
     @wl.function
     def press(world: World, contact: Contact):
         """A pass with bias."""
-        h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
-        fixed = contact.fixed
-        a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
-        a_inverse, b_inverse = inertias(world, a, b, fixed)
+        fixed, arms, response = contact.fixed, contact.packed_arms, contact.packed_response
         gaps, between, _impulse = apart_parts(contact.apart)
+        impulses, tangents, peaks = impulse_parts(contact.packed_impulses)
+        h, rate, mass, relief = contact_softness(world.dt, world.contact_frequency, world.contact_damping)
+        a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
+        a_row, b_row = states(world, fixed)
+        a_state, b_state = world.at(Body, a_row), world.at(Body, b_row)
+        a_inverse, b_inverse = inertias(world, a_state, b_state)
+        v_a, w_a, v_b, w_b = motions(world, a, b, a_state.twist, b_state.twist, fixed)
         targets, stiffness, reliefs = contact_aims(
             gaps, packed_count(fixed), True, 1.0 / h, rate, world.max_push, mass, relief
         )
-        impulses, tangents, peaks = impulse_parts(contact.packed_impulses)
         impulses, tangents = solve_contact(
-            world, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms, contact.packed_response,
+            world, a, b, fixed, v_a, w_a, v_b, w_b, a_inverse, b_inverse, between, arms, response,
             targets, stiffness, reliefs, impulses, tangents,
         )  # fmt: skip
         contact.packed_impulses = packed_impulses_of(impulses, tangents, peaks)
@@ -120,11 +133,14 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         if contact.restitution != 0.0:
             fixed = contact.fixed
             a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
-            a_inverse, b_inverse = inertias(world, a, b, fixed)
+            a_row, b_row = states(world, fixed)
+            a_state, b_state = world.at(Body, a_row), world.at(Body, b_row)
+            a_inverse, b_inverse = inertias(world, a_state, b_state)
+            v_a, w_a, v_b, w_b = motions(world, a, b, a_state.twist, b_state.twist, fixed)
             targets, stiffness, reliefs = bounce_aims(peaks, contact.approach, contact.restitution, world.bounce_speed)
             before = sum_of(impulses)
             impulses, tangents = solve_contact(
-                world, a, b, fixed, a_inverse, b_inverse, between, contact.packed_arms,
+                world, a, b, fixed, v_a, w_a, v_b, w_b, a_inverse, b_inverse, between, contact.packed_arms,
                 contact.packed_response, targets, stiffness, reliefs, impulses, tangents,
             )  # fmt: skip
             impulse += sum_of(impulses) - before

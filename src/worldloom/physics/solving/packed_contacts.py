@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import Apart, Fixed, Impulses, Response, Tangents
+from worldloom.physics.bodies import Apart, Fixed, Impulses, Response, Tangents, Twist
 from worldloom.physics.geometry.clipping import Points
 from worldloom.physics.solving.body_access import BodyAccess
 from worldloom.physics.solving.contact_passes import carried_spins, contact_pass, warm_pass
-from worldloom.physics.solving.packed_bodies import twist_of, twist_parts
+from worldloom.physics.solving.packed_bodies import turning_matrix, twist_of, twist_parts
 from worldloom.physics.solving.solver import inverse_diagonal, normal_response, placed_points, slip_rates
 
 NORMAL = 0
@@ -102,7 +102,10 @@ class PackedFunctions:
 
     Attributes:
         pack: ``fixed`` without slip rates; it is not stored.
-        inertias: The inverse inertias of both bodies, 0 for one that is not dynamic.
+        states: The rows of the bodies whose packed state a pass loads for A and B: a body without a mass has none, and
+            the other stands for it, so that loads need no branch. What a pass computes with it has no effect.
+        inertias: The inverse inertias of both bodies.
+        motions: Their velocities and spins by the packed ones: (v_a, w_a, v_b, w_b).
         place: What changes when bodies move: (between, arms, gaps, response).
         keep: Stores it.
         rate: Stores ``fixed`` with the step lengths of friction, once per step.
@@ -113,7 +116,9 @@ class PackedFunctions:
     """
 
     pack: Any
+    states: Any
     inertias: Any
+    motions: Any
     place: Any
     keep: Any
     rate: Any
@@ -124,7 +129,7 @@ class PackedFunctions:
 
 def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess) -> PackedFunctions:
     """The functions for the classes of a world."""
-    place_of, motion_of, inertia_of, turn_body = access.place, access.motion, access.inertia, access.turn
+    place_of, turn_body = access.place, access.turn
 
     @wl.function
     def pack_contact(world: World, contact: Contact, a: Body, b: Body):
@@ -142,17 +147,34 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         return fixed
 
     @wl.function
-    def inertias(world: World, a: Body, b: Body, fixed: Fixed):
-        a_inverse = inertia_of(world, a, fixed[A_MASS])
-        b_inverse = inertia_of(world, b, fixed[B_MASS])
+    def states(world: World, fixed: Fixed):
+        a_row, b_row = int(fixed[A_ROW]), int(fixed[B_ROW])
+        a_state, b_state = a_row, b_row
+        if fixed[A_MASS] == 0.0:
+            a_state = b_row
+        if fixed[B_MASS] == 0.0:
+            b_state = a_row
+        return a_state, b_state
+
+    @wl.function
+    def inertias(world: World, a_state: Body, b_state: Body):
+        a_inverse, b_inverse = turning_matrix(a_state.turning), turning_matrix(b_state.turning)
         return a_inverse, b_inverse
 
     @wl.function
-    def motions(world: World, a: Body, b: Body, fixed: Fixed):
-        """(v_a, w_a, v_b, w_b)."""
+    def motion_of(world: World, body: Body, twist: Twist, mass: float, moving: bool):
+        velocity, spin = twist_parts(twist)
+        if mass == 0.0:
+            velocity, spin = wl.vec3(0.0, 0.0, 0.0), wl.vec3(0.0, 0.0, 0.0)
+            if moving:
+                velocity, spin = body.velocity, body.spin
+        return velocity, spin
+
+    @wl.function
+    def motions(world: World, a: Body, b: Body, a_twist: Twist, b_twist: Twist, fixed: Fixed):
         bits = int(fixed[COUNT])
-        v_a, w_a = motion_of(world, a, fixed[A_MASS], bits & MOVING_A != 0)
-        v_b, w_b = motion_of(world, b, fixed[B_MASS], bits & MOVING_B != 0)
+        v_a, w_a = motion_of(world, a, a_twist, fixed[A_MASS], bits & MOVING_A != 0)
+        v_b, w_b = motion_of(world, b, b_twist, fixed[B_MASS], bits & MOVING_B != 0)
         return v_a, w_a, v_b, w_b
 
     @wl.function
@@ -209,6 +231,10 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         a: Body,
         b: Body,
         fixed: Fixed,
+        v_a: wl.vec3,
+        w_a: wl.vec3,
+        v_b: wl.vec3,
+        w_b: wl.vec3,
         a_inverse: wl.mat33,
         b_inverse: wl.mat33,
         between: wl.vec3,
@@ -218,7 +244,6 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
     ):
         normal = packed_normal(fixed)
         first = packed_tangent(fixed)
-        v_a, w_a, v_b, w_b = motions(world, a, b, fixed)
         v_a, w_a, v_b, w_b = warm_pass(
             v_a, w_a, v_b, w_b, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse,
             between, arms, normal, first, impulses, tangents,
@@ -232,6 +257,8 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         a: Body,
         b: Body,
         fixed: Fixed,
+        a_pushed: Twist,
+        b_pushed: Twist,
         a_inverse: wl.mat33,
         b_inverse: wl.mat33,
         between_change: wl.vec3,
@@ -239,12 +266,8 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         impulses: wl.vec4,
         tangents: Tangents,
     ):
-        v_a, w_a = wl.vec3(), wl.vec3()
-        v_b, w_b = wl.vec3(), wl.vec3()
-        if fixed[A_MASS] > 0.0:
-            v_a, w_a = twist_parts(a.pushed)
-        if fixed[B_MASS] > 0.0:
-            v_b, w_b = twist_parts(b.pushed)
+        v_a, w_a = twist_parts(a_pushed)
+        v_b, w_b = twist_parts(b_pushed)
         w_a, w_b = carried_spins(
             w_a, w_b, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse, between_change, arms_change,
             packed_normal(fixed), packed_tangent(fixed), impulses, tangents,
@@ -260,6 +283,10 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         a: Body,
         b: Body,
         fixed: Fixed,
+        v_a: wl.vec3,
+        w_a: wl.vec3,
+        v_b: wl.vec3,
+        w_b: wl.vec3,
         a_inverse: wl.mat33,
         b_inverse: wl.mat33,
         between: wl.vec3,
@@ -274,7 +301,6 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         normal = packed_normal(fixed)
         first = packed_tangent(fixed)
         rates = wl.vec4(fixed[SLIP_RATES], fixed[SLIP_RATES + 1], fixed[SLIP_RATES + 2], fixed[SLIP_RATES + 3])
-        v_a, w_a, v_b, w_b = motions(world, a, b, fixed)
         v_a, w_a, v_b, w_b, impulses, tangents = contact_pass(
             v_a, w_a, v_b, w_b, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse,
             between, arms, normal, first, response, inverse_diagonal(response), targets, stiffness, relief,
@@ -285,5 +311,14 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         return impulses, tangents
 
     return PackedFunctions(
-        pack_contact, inertias, place_contact, keep_contact, rate_contact, warm_contact, follow_contact, solve_contact
+        pack_contact,
+        states,
+        inertias,
+        motions,
+        place_contact,
+        keep_contact,
+        rate_contact,
+        warm_contact,
+        follow_contact,
+        solve_contact,
     )

@@ -58,6 +58,8 @@ class SequenceGenerator:
     def __init__(self, world: WorldGenerator, rng: random.Random, count: int | None) -> None:
         self.world, self.rng = world, rng
         self.count = rng.choice((0, 1, 1, 2)) * (world.count >= FEWEST_SYSTEMS) if count is None else count
+        self.weighed = self.count > 0 and random.Random(f"workload {world.seed}").random() < 0.6  # noqa: S311
+        """Whether the world has a workload, by which a GPU chooses tiles of large batches."""
         self.lanes: list[list[KindSpec]] = []
         self.texts: list[str] = []
 
@@ -96,6 +98,8 @@ class SequenceGenerator:
         tight = self.chance(0.6)
         lanes = [self._lane(kind, tight) for kind in kinds]
         names: list[str] = []
+        if self.weighed:
+            self._add(names, name, self._weigh(lanes[0].kind))
         for lane in lanes:
             if lane.kind.varies and self.chance(0.8):
                 self._add(names, name, self._births(lane))
@@ -133,6 +137,10 @@ class SequenceGenerator:
         name = f"{sequence}_{len(self.texts)}"
         names.append(name)
         self.texts.append(text.replace("NAME", name))
+
+    def _weigh(self, kind: KindSpec) -> str:
+        """The workloads of worlds, some of them out of range."""
+        return f"@wl.system\ndef NAME(world: Field):\n    world.work = 5 * world.id + world.count({kind.name}) - 2"
 
     # -- systems that change rows and colours ------------------------------------------------------------------------
 

@@ -204,6 +204,7 @@ class WorldGenerator:
         self.config = [("cf", FLOAT, ()), ("ci", INT, ()), ("cb", BOOL, ()), ("ca", FLOAT, (4,)), ("cm", INT, (2, 3))]
         lines = [f"{n}: {spelled(t)}" for n, t in self.fields]
         lines += [f"{n}: wl.Array({spelled(t)}, {', '.join(map(str, shape))})" for n, t, shape in self.arrays]
+        lines += ["work: wl.Workload"] if self.sequences.weighed else []
         lines += ["cf: wl.Config = 1.5", "ci: wl.Config = 3", "cb: wl.Config = True"]
         lines += ["ca: wl.Config = np.ones((4,), np.float32)", "cm: wl.Config = np.ones((2, 3), np.int32)"]
         return "class Field(wl.World):\n" + "\n".join(indented(lines))

@@ -145,6 +145,8 @@ def component(name: str, annotation: ast.expr, default: ast.expr | None) -> Comp
     value: Any = 0 if default is None else _default(default)
     if text in NAMED:
         return Component(name, NAMED[text], default=value)
+    if text == "wl.Workload":
+        return Component(name, INT, role="transient")
     if text == "wl.Reward":
         return Component(name, FLOAT, role="reward", finite=True)
     if text == "wl.Config":

@@ -21,7 +21,7 @@ RESIDENT_WORLDS = 128 * 132
 """Worlds that an H200 processes at once without a limit of registers: 128 per multiprocessor."""
 FEWEST_TILES = 120
 """Tiles of more than 32 worlds that a batch has at least: nearly one for each multiprocessor of an H200."""
-FEW_REGISTERS = 128
+FEW_REGISTERS = 168
 """Registers per thread in larger batches, so that twice as many tiles are processed at once. The kernel of HideSeek's
 solver takes 2,914 us with 65,536 worlds, and 3,360 without a limit and with shared memory."""
 

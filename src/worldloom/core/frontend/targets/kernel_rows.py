@@ -42,6 +42,9 @@ class KernelRows(KernelReductions):
         return self._row_at(slot, kind, f"an empty or stale reference to {kind.__name__} was followed", line)
 
     def at(self, slot: ast.expr, kind: Any, line: int, known: Bounds | None) -> ast.expr:
+        if isinstance(slot, ast.Name) and slot.id == "slot" and kind.__name__ == self.table:
+            self.scalars.add("row")  # the entity of the system itself, which is there
+            return nodes.name("row")
         in_range = (
             kind.__name__ not in self.counts.populations
             and known is not None
