@@ -19,6 +19,7 @@ class Guard(wl.Entity):
     seen: wl.Array(float, POSTS, FEATURES)  # some entries in every step: the others keep their values
     view: wl.Observation(POSTS, FEATURES)  # overwritten
     log: wl.Array(float, POSTS, 2)  # only written
+    chart: wl.Observation(POSTS, 2)  # overwritten, and not read
     scratch: wl.Transient(wl.Array(float, PLACES, 2))
     total: float
 
@@ -48,6 +49,8 @@ def watch(guard: Guard, world: Yard):
     for post in wl.share(POSTS):
         for feature in range(FEATURES):
             guard.view[post, feature] = 0.0
+        guard.chart[post, 0] = 0.0
+        guard.chart[post, 1] = 0.0
     for place in wl.share(PLACES):
         guard.scratch[place, 0] = world.at(Post, place % POSTS).height
         guard.scratch[place, 1] = float(place + world.time + guard.turns)
@@ -57,6 +60,7 @@ def watch(guard: Guard, world: Yard):
             guard.seen[post, 0] = height
             guard.seen[post, 1] = label
             guard.view[post, 2] = height * label
+            guard.chart[post, 0] = height
         guard.log[post, 1] = float(world.time)
     guard.seen[0, 2] = float(world.time)
     guard.total = 0.0

@@ -251,11 +251,13 @@ def copy_row(array: Field, start: str, step: str) -> str:
     widest = next(width for width in _PIECES if row_bytes % width == 0)
 
     def loop(width: int) -> str:
-        kind = _PIECES[width]
-        return (
-            f"for (int i = {start}; i < {row_bytes // width}; i += {step})"
-            f" reinterpret_cast<{kind}*>(to)[i] = reinterpret_cast<const {kind}*>(from)[i];"
-        )
+        kind, pieces = _PIECES[width], row_bytes // width
+        move = f"reinterpret_cast<{kind}*>(to)[i] = reinterpret_cast<const {kind}*>(from)[i];"
+        if step.isdigit():  # as many rounds for all threads, so that the compiler can unroll them
+            return (
+                f"for (int k = 0; k < {pieces}; k += {step}) {{ const int i = k + {start}; if (i < {pieces}) {move} }}"
+            )
+        return f"for (int i = {start}; i < {pieces}; i += {step}) {move}"
 
     if element >= widest:
         return loop(widest)

@@ -3,8 +3,9 @@
 A system that builds something in an array of its entity reads what its threads have just written. Where entries have
 several numbers, the threads of a warp also write to as many sectors of memory as there are entries, for every number
 again. The warp therefore keeps such rows in shared memory: it loads them before the system and stores them after it,
-both with adjacent addresses. An array that the system overwrites is not loaded. A transient array that no other system
-uses is neither loaded nor stored.
+both with adjacent addresses. An array that the system overwrites is not loaded, and stays in shared memory also where
+the system only stores to it: otherwise loading it first costs more than its scattered stores. A transient array that no
+other system uses is neither loaded nor stored.
 
 As with :mod:`~worldloom.core.codegen.shared_rows.coalescing`, the data pointer of the array that a system gets leads to
 shared memory.
@@ -115,9 +116,9 @@ def choose_rows(group: KernelGroup, schedule: Schedule, parts: Iterable[FusedEnt
         size = bytes_of_row(array) if own and array.is_array else 0
         if not own or column in target.remote_read | target.remote_write or not 0 < size <= left:
             continue
-        if size // array.shape[0] >= _MIN_STRIDE and not only_stores(function.body, column, array):
-            unused = column in private
-            chosen.append(WarpRow(column, array, not unused and column not in function.overwritten, not unused))
+        unused, loaded = column in private, column not in private | function.overwritten
+        if size // array.shape[0] >= _MIN_STRIDE and not (loaded and only_stores(function.body, column, array)):
+            chosen.append(WarpRow(column, array, loaded, not unused))
             left -= size
     return chosen
 
