@@ -63,6 +63,15 @@ def test_observations_of_a_step_run_beside_its_resets() -> None:
     assert not beside(FIELD, "next_step") and not beside(FIELD, "disabled")
 
 
+def test_one_condition_leaves_worlds_and_rows_out() -> None:
+    """Threads wait for both loads together where most worlds go on, and for the first one where few do."""
+    with wl.Simulation(FIELD, 1, "python") as sim:
+        text = generate(sim.schedule, True, True, uneven=16).text
+    finished, count = "wl_get_bool(World__finished__col, world)", "wl_get_int32(World__Crow__count__col, world)"
+    assert f"if wp.int32({finished}) | wp.int32(slot >= wp.min({count}, 3)) != 0: return" in text
+    assert f"| wp.int32({finished})" not in text and "wp.int32(not " not in text
+
+
 def test_few_resets_are_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beside_resets, "MIN_KERNELS", 100)
     assert not beside(FIELD)

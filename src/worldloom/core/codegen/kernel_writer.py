@@ -30,7 +30,7 @@ from worldloom.core.codegen.row_loops import (
     SET_WORLD,
     RowLoops,
     depth,
-    place_of_exit,
+    insert_exit,
     shares_warps,
     world_list_arguments,
 )
@@ -180,7 +180,7 @@ class KernelWriter:
             elif SET_WORLD in loops:  # skips all rows of a world at once
                 loops.insert(loops.index(SET_WORLD) + 1, f"    {leave}")
             else:
-                lines.insert(place_of_exit(lines), leave)
+                insert_exit(lines, leave, at_once=self.cuda and not exit_mask[1])
         lines += self.row_loops.condition(group, arguments, in_order) if rows is None else []
         columns, block = (() if as_stage else collected.columns), collected.block
         warp_rows = [] if as_stage else self._warp_rows(group)

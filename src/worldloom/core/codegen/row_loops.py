@@ -185,9 +185,18 @@ def shares_warps(group: KernelGroup) -> bool:
     return 1 < group.threads < WARP_SIZE
 
 
-def place_of_exit(lines: list[str]) -> int:
-    """Where in a head the threads of worlds that are left out return: before they load the number of rows in use."""
-    return next((place for place, line in enumerate(lines) if line.startswith(_BEYOND_COUNT)), len(lines))
+def insert_exit(lines: list[str], leave: str, at_once: bool) -> None:
+    """Let the threads of worlds that are left out return: before they load the number of rows in use.
+
+    ``at_once`` where most worlds go on: one condition then waits for both loads. Compilers divide ``or`` into branches.
+    """
+    place = next((place for place, line in enumerate(lines) if line.startswith(_BEYOND_COUNT)), len(lines))
+    end = ": return"
+    if at_once and lines[place:] and leave.endswith(end) and lines[place].endswith(end):
+        left_out, unused = (line.removeprefix("if ").removesuffix(end) for line in (leave, lines[place]))
+        lines[place] = f"if wp.int32({left_out}) | wp.int32({unused}) != 0{end}"
+    else:
+        lines.insert(place, leave)
 
 
 def depth(loops: list[str]) -> int:
