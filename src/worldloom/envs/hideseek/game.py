@@ -17,7 +17,7 @@ from worldloom.envs.hideseek.entities import (
     Seeker,
     Solid,
 )
-from worldloom.envs.hideseek.observations import describe
+from worldloom.envs.hideseek.observations import describe, describe_self
 from worldloom.envs.hideseek.placement import build_level, enter_agents
 from worldloom.envs.hideseek.rendering import draw
 from worldloom.envs.hideseek.rules import average_friction, begin, keep_statistics, pay, stop_agents
@@ -61,7 +61,7 @@ HIDE_SEEK = wl.register(
         pay,
         keep_statistics,
     ],
-    observe=[describe, LIDAR],
+    observe=[describe_self, describe, LIDAR],
     max_steps=EPISODE_LENGTH,
     render=draw,
     limits=LIMITS,

@@ -2,6 +2,8 @@
 
 import worldloom as wl
 from worldloom.envs.hideseek.entities import (
+    AGENT_FEATURES,
+    BOX_FEATURES,
     EXTENT,
     FREE,
     HIDERS,
@@ -10,6 +12,7 @@ from worldloom.envs.hideseek.entities import (
     MAX_MOVING,
     MAX_RAMPS,
     OTHERS,
+    RAMP_FEATURES,
     SEEKERS,
     Agent,
     Arena,
@@ -39,14 +42,12 @@ def position_slot(row: int, boxes: int, first_agent: int) -> int:
     return MAX_AGENTS + row if row < boxes else MAX_AGENTS + MAX_BOXES + row - boxes
 
 
-@wl.system(threads=32, separate=True)
-def describe(agent: Agent, world: Arena):
-    """Features of the agent and of all bodies that it may see, whether it sees them or not, and for critics the
-    horizontal positions of all agents, boxes and ramps, m.
-    """
+@wl.system
+def describe_self(agent: Agent, world: Arena):
+    """Features of the agent, and which targets it sees."""
     own = world.at(Solid, world.first_agent + agent.number)
-    origin, rotation = own.position, own.rotation
-    forward = wl.quat_rotate(rotation, FORWARD)
+    origin = own.position
+    forward = wl.quat_rotate(own.rotation, FORWARD)
     left = max(world.preparation - world.clock, 0)
     agent.agent_type = int(agent.hider)
     agent.preparation_left = left
@@ -66,12 +67,36 @@ def describe(agent: Agent, world: Arena):
         agent.boxes_visible[target] = agent.visible[OTHERS + target]
     for target in range(MAX_RAMPS):
         agent.ramps_visible[target] = agent.visible[RAMPS_FROM + target]
-    team, own_row = HIDERS if agent.hider else SEEKERS, world.first_agent + agent.number
+
+
+@wl.system(threads=32, separate=True)
+def describe(agent: Agent, world: Arena):
+    """Features of all bodies that the agent may see, whether it sees them or not, and for critics the horizontal
+    positions of all agents, boxes and ramps, m.
+    """
+    for slot in wl.share(MAX_MOVING):  # places without a body; a GPU then keeps these arrays in shared memory
+        agent.all_positions[slot, 0] = 0.0
+        agent.all_positions[slot, 1] = 0.0
+    for box in wl.share(MAX_BOXES):
+        for feature in range(BOX_FEATURES):
+            agent.boxes[box, feature] = 0.0
+    for ramp in wl.share(MAX_RAMPS):
+        for feature in range(RAMP_FEATURES):
+            agent.ramps[ramp, feature] = 0.0
+    for target in wl.share(OTHERS):
+        for feature in range(AGENT_FEATURES):
+            agent.others[target, feature] = 0.0
+    own_row = world.first_agent + agent.number
+    own = world.at(Solid, own_row)
+    team = HIDERS if agent.hider else SEEKERS
     for row in wl.share(MAX_MOVING, disjoint=True):  # each body has a place of its own in these arrays
         if row < world.first_agent + world.num_agents:
+            origin, rotation = own.position, own.rotation  # loaded here, together with those of the body
             body = world.at(Solid, row)
             position, velocity, size, owner = body.position, body.velocity, body.size, body.owner
-            yaw = relative_yaw(rotation, body.rotation)
+            other_rotation = body.rotation
+            forward = wl.quat_rotate(rotation, FORWARD)
+            yaw = relative_yaw(rotation, other_rotation)
             place, speed = in_frame(forward, position - origin), in_frame(forward, velocity)
             ours, theirs = float(owner == team), float(owner != team and owner != FREE)
             slot = wl.clamp(position_slot(row, world.num_boxes, world.first_agent), 0, MAX_MOVING - 1)
