@@ -132,6 +132,7 @@ class Agent(wl.Entity):
     ways: wl.Transient(wl.Array(Frame, TARGETS))  # rays to bodies in the cone, see sight.look_past_obstacles
     frames: wl.Transient(wl.Array(Frame, MAX_MOVING))  # of bodies for rays of the lidar, see sight.body_frame
     places: wl.Transient(wl.Array(wl.vec4, MAX_MOVING))  # where these rays may meet bodies, see sight.lidar_place
+    sides: wl.Transient(wl.Array(wl.vec2, 4, MAX_WALLS))  # of walls for these rays, see sight.scan_by_ray
     choose: wl.Action(wl.MultiDiscrete(11, 11, 11, 2, 2))  # x, y, turn (5 for none), grab, lock
     myself: wl.Observation(SELF_FEATURES)
     others: wl.Observation(OTHERS, AGENT_FEATURES, entities=True, mask="others_visible")

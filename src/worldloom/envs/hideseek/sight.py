@@ -156,31 +156,32 @@ def may_precede(offset: wl.vec3, way: wl.vec3, length_sq: float, radius: float) 
     return along <= length_sq or gap_sq <= 2.0 * along - length_sq + SLACK
 
 
-@wl.system(threads=32)
+@wl.system(threads=32, registers=56)
 def look_past_obstacles(agent: Agent, world: Arena):
     """Visibility of targets. A thread of a GPU has a body for the test of the cone; then two walls, past which half of
     the threads look at every second body in the cone; then a body, past which they look at those that no wall hides.
     """
     own_row = world.first_agent + agent.number
     own = world.at(Solid, own_row)
-    origin = own.position
-    forward = wl.quat_rotate(own.rotation, FORWARD)
     level = world.at(Level, 0)
     others = world.first_agent + world.num_agents - 1
     for other in wl.share(TARGETS):
         if other < others:
             row = other_row(other, own_row)
             body = world.at(Solid, row)
-            way = body.position - origin
-            if wl.dot(way, forward) >= world.cone_cosine * wl.length(way):
-                distance = ray_solid(way, way, body.rotation, body.size, body.shape)
-                inverse = reciprocals(way)
-                entry, leave = height_interval(origin.z, inverse.z)
-                agent.ways[other] = Frame(
-                    way.x, way.y, way.z, distance, inverse.x, inverse.y, entry, leave, 0.0, 0.0, 0.0, 0.0
-                )
+            # All loads and no branch: threads of a GPU wait for memory once.
+            start, facing = own.position, own.rotation
+            position, rotation, size, shape = body.position, body.rotation, body.size, body.shape
+            way = position - start
+            distance = ray_solid(way, way, rotation, size, shape)
+            inverse = reciprocals(way)
+            entry, leave = height_interval(start.z, inverse.z)
+            agent.ways[other] = Frame(
+                way.x, way.y, way.z, distance, inverse.x, inverse.y, entry, leave, 0.0, 0.0, 0.0, 0.0
+            )
+            if wl.dot(way, wl.quat_rotate(facing, FORWARD)) >= world.cone_cosine * wl.length(way):
                 agent.in_cone |= 1 << other
-    in_cone = agent.in_cone
+    in_cone, origin = agent.in_cone, own.position
     for i in wl.share(2 * TARGETS):
         k = i % TARGETS
         corner = wl.vec4(origin.x, origin.y, origin.x, origin.y)
@@ -295,33 +296,44 @@ def scan_by_ray(agent: Agent, world: Arena):
     """
     row = world.first_agent + agent.number
     own = world.at(Solid, row)
-    origin = own.position
-    forward = wl.quat_rotate(own.rotation, FORWARD)
     level = world.at(Level, 0)
-    walls = world.num_walls if origin.z < WALL_HEIGHT else 0
     bodies = world.first_agent + world.num_agents
-    for k in wl.share(MAX_MOVING):
+    for k in wl.share(MAX_WALLS, disjoint=True):  # loads everything at once
+        start, corners = own.position, level.obstacles[k]
         if k < bodies:
             body = world.at(Solid, k)
-            offset = body.position - origin
-            agent.frames[k] = body_frame(offset, body.rotation, body.size, body.shape)
-            agent.places[k] = lidar_place(offset, body.radius, k == row)
+            offset = body.position - start
+            rotation, size, shape, radius = body.rotation, body.size, body.shape, body.radius
+            slot = wl.clamp(k, 0, MAX_MOVING - 1)
+            agent.places[slot] = lidar_place(offset, radius, k == row)
+            agent.frames[slot] = body_frame(offset, rotation, size, shape)
+        wall = corners - wl.vec4(start.x, start.y, start.x, start.y)
+        agent.sides[0, k] = wl.vec2(wall[0], wall[2])
+        agent.sides[1, k] = wl.vec2(wall[2], wall[0])
+        agent.sides[2, k] = wl.vec2(wall[1], wall[3])
+        agent.sides[3, k] = wl.vec2(wall[3], wall[1])
+    origin, forward = own.position, wl.quat_rotate(own.rotation, FORWARD)
+    walls = world.num_walls if origin.z < WALL_HEIGHT else 0
     for ray in wl.share(RAYS):
         x, y = lidar_direction(forward, world.lidar_rays[ray, 0], world.lidar_rays[ray, 1])
         inverse_x, inverse_y = reciprocal(x), reciprocal(y)
+        along_x, along_y = wl.clamp(int(inverse_x < 0.0), 0, 1), wl.clamp(2 + int(inverse_y < 0.0), 2, 3)
         nearest = MISS
-        for k in range(wl.clamp(walls, 0, MAX_WALLS)):
-            wall = level.obstacles[k] - wl.vec4(origin.x, origin.y, origin.x, origin.y)
-            entry, leave = rectangle_interval(inverse_x, inverse_y, wall)
-            nearest = min(nearest, entry if entry <= leave else MISS)
+        for k in range(wl.clamp(walls, 0, MAX_WALLS)):  # as rectangle_interval, whose sides are in order here
+            side_x, side_y = agent.sides[along_x, k], agent.sides[along_y, k]
+            entry = max(max(side_x[0] * inverse_x, side_y[0] * inverse_y), 0.0)
+            if entry <= min(side_x[1] * inverse_x, side_y[1] * inverse_y):
+                nearest = min(nearest, entry)
         farthest = nearest * (x * x + y * y)
-        met = 0  # bits, the last body first
+        met, bit = 0, 1
         for k in range(wl.clamp(bodies, 0, MAX_MOVING)):
-            met = 2 * met + (1 if may_meet(x, y, agent.places[k], farthest) else 0)
+            if may_meet(x, y, agent.places[k], farthest):
+                met |= bit
+            bit = bit + bit
         for _ in range(MAX_MOVING):
             if met == 0:
                 break
-            k = bodies - 1 - lowest_bit(met)
+            k = lowest_bit(met)
             met = without_lowest(met)
             frame = agent.frames[wl.clamp(k, 0, MAX_MOVING - 1)]
             start, size = wl.vec3(frame[0], frame[1], frame[2]), wl.vec3(abs(frame[3]), frame[7], frame[11])
