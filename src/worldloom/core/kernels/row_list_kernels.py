@@ -9,38 +9,79 @@ from worldloom.core.kernels.population_kernels import WARP_SIZE
 
 WORLDS_PER_WARP = 8
 """Worlds whose rows a warp lists: enough for its threads, and few enough for many warps."""
+ROUNDS = 8
+"""Rows that a thread holds at once: as many loads are under way, and most worlds need no more."""
 MAX_VALUES = WARP_SIZE
 """Values of a component with a list: each has a thread of the warp, which counts its rows."""
 
-# A warp counts the rows of its worlds for each value, takes as many places in the lists, and fills them in the order of
-# rows. The order of warps within a list is that of their atomic additions: lists are for work in any order. A CPU has
-# one thread, in whose lists all rows are in order.
+# A warp takes the rows of its worlds one after the other, ROUNDS for each of its threads at once: it counts them for
+# each value, takes as many places in the lists, and fills them in the order of rows. A thread knows the number of the
+# value of its row; the rows of a warp with the same number follow from one vote per bit of it. The order of warps
+# within a list is that of their atomic additions: lists are for work in any order. A CPU has one thread, in whose lists
+# all rows are in order.
 _LIST = """
 #if defined(__CUDA_ARCH__)
     const int lane = threadIdx.x & 31;
     const unsigned int all = 0xffffffffu, lower = (1u << lane) - 1u;
     const int first_list = start / tile_worlds * num_values;
     const int own = lane < num_values ? wanted.data[lane] : 0;
-    int place = 0;
-    for (int fill = 0; fill < 2; ++fill) {
-        for (int place_of_world = start; place_of_world < end; ++place_of_world) {
-            const int world = ordered ? order.data[place_of_world] : place_of_world;
-            const int count = fixed ? capacity : min(counts.data[world], capacity);
-            for (int slot = 0; slot < count; slot += 32) {
-                const int row = world * capacity + slot + lane;
-                const bool used = slot + lane < count;
-                const int value = used ? values.data[row] : 0;
-                for (int k = 0; k < num_values; ++k) {
-                    const int wanted_here = __shfl_sync(all, own, k);  // by all threads of the warp
-                    const bool fits = used && value == wanted_here;
-                    const unsigned int votes = __ballot_sync(all, fits);
-                    const int base = __shfl_sync(all, place, k);
-                    if (fill && fits) rows.data[(size_t)(first_list + k) * stride + base + __popc(votes & lower)] = row;
-                    if (lane == k) place += __popc(votes);
+    const int bits = 32 - __clz(num_values - 1);
+    const bool has_world = start + lane < end;
+    const int world = !has_world ? 0 : ordered ? order.data[start + lane] : start + lane;
+    const int count = !has_world ? 0 : fixed ? capacity : min(counts.data[world], capacity);
+    int stop = count;  // the rows of this world and those before
+    for (int step = 1; step < WORLDS; step *= 2) {
+        const int before = __shfl_up_sync(all, stop, step);
+        stop += lane >= step ? before : 0;
+    }
+    const int shift = world * capacity - (stop - count);
+    const int total = __shfl_sync(all, stop, WORLDS - 1);
+    int stops[WORLDS - 1];
+    #pragma unroll
+    for (int k = 0; k < WORLDS - 1; ++k) stops[k] = __shfl_sync(all, stop, k);
+    for (int first = 0; first < total; first += 32 * ROUNDS) {
+        int row[ROUNDS], value[ROUNDS], number[ROUNDS], place[ROUNDS];
+        #pragma unroll
+        for (int r = 0; r < ROUNDS; ++r) {
+            const int item = first + 32 * r + lane;
+            int from = 0;
+            #pragma unroll
+            for (int k = 0; k < WORLDS - 1; ++k) from += item >= stops[k];
+            row[r] = __shfl_sync(all, shift, from) + item;
+            value[r] = item < total ? values.data[row[r]] : 0;
+            number[r] = -1;
+        }
+        for (int k = 0; k < num_values; ++k) {
+            const int wanted_here = __shfl_sync(all, own, k);
+            #pragma unroll
+            for (int r = 0; r < ROUNDS; ++r) if (value[r] == wanted_here) number[r] = k;
+        }
+        int found = 0;  // rows with the value whose number is the lane
+        #pragma unroll
+        for (int r = 0; r < ROUNDS; ++r) {
+            if (first + 32 * r + lane >= total) number[r] = -1;
+            if (first + 32 * r < total) {  // for all threads of the warp
+                const bool fits = number[r] >= 0;
+                const unsigned int votes = __ballot_sync(all, fits);
+                unsigned int alike = votes, counted = lane < num_values ? votes : 0u;
+                for (int bit = 0; bit < bits; ++bit) {
+                    const bool set = number[r] >> bit & 1;
+                    const unsigned int with = __ballot_sync(all, set);
+                    alike &= set ? with : ~with;
+                    counted &= lane >> bit & 1 ? with : ~with;
                 }
+                place[r] = __shfl_sync(all, found, number[r] & 31) + __popc(alike & lower);
+                found += __popc(counted);
             }
         }
-        if (fill == 0) place = lane < num_values && place > 0 ? atomicAdd(&sizes.data[first_list + lane], place) : 0;
+        const int begin = found > 0 ? atomicAdd(&sizes.data[first_list + lane], found) : 0;
+        #pragma unroll
+        for (int r = 0; r < ROUNDS; ++r) {
+            if (first + 32 * r < total) {
+                const int base = __shfl_sync(all, begin, number[r] & 31);
+                if (number[r] >= 0) rows.data[(size_t)(first_list + number[r]) * stride + base + place[r]] = row[r];
+            }
+        }
     }
 #else
     for (int place_of_world = start; place_of_world < end; ++place_of_world) {
@@ -53,7 +94,7 @@ _LIST = """
             }
     }
 #endif
-"""
+""".replace("WORLDS", str(WORLDS_PER_WARP)).replace("ROUNDS", str(ROUNDS))
 
 
 _USED_LISTS = """
