@@ -110,6 +110,22 @@ def stored_columns(blocks: list[Block], register_only: set[ColumnKey], aliases: 
     return written - register_only - redundant_stores(blocks, aliases)
 
 
+def seldom_changed(blocks: list[Block], loaded: Iterable[ColumnKey]) -> list[ColumnKey]:
+    """Of the columns that a kernel loads at its start, those that none of its systems assigns on every path.
+
+    Where its bits are the same, a kernel of a GPU need not store such a column. Kernels with masked systems have none.
+    """
+    targets = [function.target for function in functions_of(blocks)]
+    if any(mask is not None for mask, _ in blocks):
+        return []
+    return [
+        column
+        for column in loaded
+        if any(column in target.outputs for target in targets)
+        and all(column in target.partial for target in targets if column in target.outputs)
+    ]
+
+
 def memory_traffic(blocks: list[Block], register_only: set[ColumnKey], aliases: ColumnAliases) -> MemoryTraffic:
     """The columns that every world loads and stores at each launch. Masked blocks do not count."""
     exit_mask = early_exit(blocks)

@@ -9,7 +9,13 @@ import warp as wp
 
 from worldloom.core.frontend.targets import accessors
 from worldloom.core.frontend.targets.kernel_columns import sanitize_action
-from worldloom.core.frontend.targets.kernel_names import RAW_PREFIX, column_argument, column_in_memory, register_name
+from worldloom.core.frontend.targets.kernel_names import (
+    RAW_PREFIX,
+    column_argument,
+    column_in_memory,
+    kept_name,
+    register_name,
+)
 from worldloom.core.model.columns import WORLD, ColumnKey
 from worldloom.core.model.fields import Field, Role
 from worldloom.core.schedule.entries import Schedule
@@ -81,6 +87,11 @@ class ColumnAccess:
         streamed = self.cuda and column not in self.cached and accessors.streams(field)
         put = accessors.stream_text if streamed else accessors.put_text
         return put(column_argument(column), field, "world" if column[0] == WORLD else "row", register_name(column))
+
+    def changed_test(self, column: ColumnKey) -> str:
+        """The condition that the register of a column differs from the value that was loaded."""
+        test = accessors.differs_text(self.field(column), kept_name(column), register_name(column))
+        return f"if {test}: "
 
     def bytes_per_world(self, column: ColumnKey) -> int:
         """Bytes of a column per world. Configuration counts as 0, since it stays in the cache."""

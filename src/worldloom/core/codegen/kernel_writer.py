@@ -16,6 +16,7 @@ from worldloom.core.codegen.blocks import (
     in_branch,
     memory_traffic,
     redundant_stores,
+    seldom_changed,
     split_by_lifetime,
     stored_columns,
 )
@@ -52,10 +53,12 @@ from worldloom.core.frontend.targets.kernel_names import (
     barrier,
     collected_rows,
     column_argument,
+    kept_name,
     register_name,
 )
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.model.columns import WORLD, ColumnKey, FaultSites
+from worldloom.core.model.fields import Role
 from worldloom.core.model.launch import LaunchNode, Mask
 from worldloom.core.schedule.entries import FINISHED, GridNode, HostNode, Schedule
 
@@ -270,6 +273,8 @@ class KernelWriter:
         for column in columns_to_load(blocks, shared):
             lines.append(f"{register_name(column)} = {self.columns.load(column, arguments, loaded)}")
             loaded.add(column)
+        kept = self._kept(group, blocks, loaded) if not as_stage else []
+        lines += [f"{kept_name(column)} = {register_name(column)}" for column in kept]
         first_thread = "if lane == 0: " if group.threads > 1 else ""
         if shares_warps(group):
             first_thread = "if lane == 0 and present > 0: "
@@ -302,7 +307,17 @@ class KernelWriter:
             lines += in_branch(branch, masked)
             loaded |= set() if mask is not None else known
         stored = stored_columns(blocks, self.register_only, self.schedule.aliases)
-        return lines + [first_thread + self.columns.store(c, arguments) for c in shared if c in stored]
+        changed = {c: self.columns.changed_test(c) if c in kept else first_thread for c in shared}
+        return lines + [changed[c] + self.columns.store(c, arguments) for c in shared if c in stored]
+
+    def _kept(self, group: KernelGroup, blocks: list[Block], loaded: set[ColumnKey]) -> list[ColumnKey]:
+        """The columns that a kernel stores only where their bits have changed."""
+        if not self.cuda or group.threads > 1:
+            return []
+        shared = self.schedule.counts.aliased_columns
+        shared_memory = {*self.schedule.aliases, *shared, *shared.values()}
+        found = [c for c in seldom_changed(blocks, sorted(loaded)) if c not in shared_memory]
+        return [c for c in found if self.columns.field(c).role is not Role.ACTION]  # loaded numbers are in their range
 
     # -- text --------------------------------------------------------------------------------------------------------
 

@@ -276,6 +276,7 @@ class System(SystemFunction):
             )
             for column in outputs:
                 if column not in assigned:
+                    target.partial.add(column)
                     target.inputs[column] = target.outputs[column]
         start: list[ast.stmt] = []
         parameters: list[str] = []

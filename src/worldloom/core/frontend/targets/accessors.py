@@ -149,6 +149,11 @@ def _element_bytes(array: Field) -> int:
     return row_size(array) // array.shape[0] * int(wp.types.type_size_in_bytes(array.dtype))
 
 
+def differs_text(field: Field, one: str, other: str) -> str:
+    """Whether two values of a component differ in any bit, as text."""
+    return f"{_name('differs', field)}({one}, {other})"
+
+
 def stream_text(column: str, field: Field, row: str, value: str) -> str:
     """:func:`put` as text, with a streaming store for a value that no kernel reads soon."""
     return ast.unparse(ast.Expr(nodes.call(_name("stream", field), nodes.name(column), _parse(row), _parse(value))))
@@ -214,6 +219,7 @@ def definitions(fields: Iterable[Field], types: dict[str, Any], cuda: bool) -> s
         _define(texts, _name("get", field), load, f"column: {column}, {head}", kind)
         if cuda:
             _define(texts, _name("read", field), _constant_load(field, place), f"column: {column}, {head}", kind)
+            _define(texts, _name("differs", field), _difference(field), f"one: {kind}, other: {kind}", "wp.bool")
         _define(texts, _name("put", field), store, f"column: {column}, {head}, value: {kind}")
         if field.shape:
             snippet = _NO_OPERATION if cuda else _PREFETCH
@@ -299,6 +305,16 @@ def _constant_load(field: Field, place: str) -> str:
         f"auto from = reinterpret_cast<const {kind}*>(column.data) + (size_t)({place}) * {pieces};"
         f" {kind} held[{pieces}]; {loads} return *reinterpret_cast<decltype(column.data)>(held);"
     )
+
+
+def _difference(field: Field) -> str:
+    """The code that compares all bits of two values."""
+    size = int(wp.types.type_size_in_bytes(field.dtype))
+    width = min(size & -size, 4)
+    kind = _CONSTANT[width]
+    tests = " | ".join(f"(from[{k}] != with[{k}])" for k in range(size // width))
+    start = f"auto from = reinterpret_cast<const {kind}*>(&one); auto with = reinterpret_cast<const {kind}*>(&other);"
+    return f"{start} return {tests};"
 
 
 def _fill(field: Field, place: str, cuda: bool) -> str:

@@ -60,6 +60,8 @@ class KernelColumns(KernelArithmetic):
         self.flow: Expressions | None = None
         self.inputs: dict[ColumnKey, Field] = {}
         self.outputs: dict[ColumnKey, Field] = {}
+        self.partial: set[ColumnKey] = set()
+        """Those of the outputs that some path through the system does not assign."""
         self.columns: dict[ColumnKey, Field] = {}
         self.remote_read: set[ColumnKey] = set()
         self.remote_write: set[ColumnKey] = set()

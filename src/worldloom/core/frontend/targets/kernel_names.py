@@ -21,6 +21,11 @@ def register_name(column: ColumnKey) -> str:
     return f"{column[0]}__{column[1]}"
 
 
+def kept_name(column: ColumnKey) -> str:
+    """The local variable that holds the value of a column as it was loaded."""
+    return f"{column[0]}__{column[1]}__kept"
+
+
 def column_in_memory(column: ColumnKey) -> ColumnKey:
     """The column in memory of a column in registers: for an unchecked action, that of the action."""
     return column[0], column[1].removeprefix(RAW_PREFIX)
