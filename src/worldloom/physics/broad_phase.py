@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import worldloom as wl
+from worldloom.core.kernels.quotients import fast_quotient
 from worldloom.physics.bodies import DYNAMIC, KINEMATIC, STATIC, Pair
 from worldloom.physics.mass import bounding_radius, scaled_inverse, shape_inertia, shape_volume, world_inverse_inertia
 from worldloom.physics.pair_classes import pair_class
@@ -43,12 +44,22 @@ def boxes_overlap(a_lower: wl.vec3, a_upper: wl.vec3, b_lower: wl.vec3, b_upper:
     )
 
 
+@wl.function
+def all_positive_zeros(zeros: wl.mat33) -> bool:
+    """Whether all elements of a matrix of zeros of either sign are 0, and none of them is -0 or NaN."""
+    total = -zeros[0, 0] - zeros[0, 1] - zeros[0, 2]
+    total = total - zeros[1, 0] - zeros[1, 1] - zeros[1, 2]
+    total = total - zeros[2, 0] - zeros[2, 1] - zeros[2, 2]
+    return fast_quotient(1.0, total) < 0.0  # a sum is -0 where all of its terms are
+
+
 def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
     """The system over bodies that derives their properties; ``shapes`` are those that they may have."""
     known = sum(1 << shape for shape in set(shapes))
 
-    @wl.system
+    @wl.system(disjoint=True)
     def prepare(body: Body, world: World):
+        own = world.at(Body, body.id)  # for what some of the bodies need: it is loaded and stored in branches
         if body.shape < 0 or ((known >> wl.clamp(body.shape, 0, 31)) & 1) == 0:
             world.fail("a body has shape {value}, which physics.systems(shapes=...) of this world lacks", body.shape)
         if body.motion < STATIC or body.motion > DYNAMIC:
@@ -56,11 +67,11 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
         if not wl.isfinite(body.size.x + body.size.y + body.size.z):
             world.fail("the size of body {value} is not finite", body.id)
         if body.shape == HULL:
-            if body.hull < 0:
-                world.fail("a body has hull {value}, which the hull table lacks", body.hull)
-            hull = max(body.hull, 0)
+            if own.hull < 0:
+                world.fail("a body has hull {value}, which the hull table lacks", own.hull)
+            hull = max(own.hull, 0)
             if body.mass == 0.0:
-                body.mass = body.density * world.hull_volume[hull]
+                body.mass = own.density * world.hull_volume[hull]
             if wl.trace(body.inertia) == 0.0:
                 for i in range(3):
                     for j in range(3):
@@ -75,7 +86,7 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
                 body.radius = max(body.radius, wl.length(wl.vec3(x, y, z)))
         else:
             if body.mass == 0.0:
-                body.mass = body.density * shape_volume(body.shape, body.size)
+                body.mass = own.density * shape_volume(body.shape, body.size)
             if wl.trace(body.inertia) == 0.0:
                 body.inertia = shape_inertia(body.shape, body.size, body.mass)
             body.radius = bounding_radius(body.shape, body.size)
@@ -83,16 +94,20 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
             world.fail("the rotation of body {value} is not finite", body.id)  # a step would reset it to the identity
         body.colours = 0
         body.inverse_mass = 0.0
-        body.inverse_inertia = wl.mat33()
+        inverse_inertia = wl.mat33()
         if body.motion == DYNAMIC and (body.shape == PLANE or not (body.mass > 0.0 and wl.isfinite(body.mass))):
             world.fail("body {value} is dynamic and has no mass: give it a shape with a volume, or a mass", body.id)
         elif body.motion == DYNAMIC and not wl.trace(body.inertia) >= 0.0:
             world.fail("the inertia of body {value} is not positive", body.id)
         elif body.motion == DYNAMIC:
             body.inverse_mass = 1.0 / body.mass
-            factor = wl.diag(body.angular_factor)
-            body.inverse_inertia = factor * scaled_inverse(body.inertia) * factor
-        body.world_inverse_inertia = world_inverse_inertia(body.inverse_inertia, body.rotation)
+            factor = wl.diag(own.angular_factor)
+            inverse_inertia = factor * scaled_inverse(body.inertia) * factor
+        world_inverse = world_inverse_inertia(inverse_inertia, body.rotation)
+        settled = body.motion == STATIC and all_positive_zeros(world_inverse)
+        if not (settled and body.settled):
+            own.inverse_inertia, own.world_inverse_inertia = inverse_inertia, world_inverse
+        body.settled = settled
         extents = half_extents(body.shape, body.size, body.radius, body.rotation)
         reach = world.margin
         travel = wl.vec3(0.0, 0.0, 0.0)
@@ -101,7 +116,7 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
             body.spin = wl.vec3(0.0, 0.0, 0.0)
         else:
             velocity = body.velocity + body.force * (body.inverse_mass * world.dt)
-            spin = body.spin + body.world_inverse_inertia * body.torque * world.dt
+            spin = body.spin + world_inverse * body.torque * world.dt
             travel = velocity * world.dt
             reach += (wl.length(spin) * body.radius + wl.length(world.gravity) * world.dt) * world.dt
         extents += wl.vec3(reach, reach, reach)
