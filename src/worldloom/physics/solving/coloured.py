@@ -174,13 +174,14 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
 
         return [solve_joints, solve_colours]
 
-    @wl.system(separate=True)
+    @wl.system(separate=True, disjoint=True)
     def sort_bodies(body: Body, world: World):
         """Finds bodies that systems over bodies move: those that are awake, without those of LONE contacts."""
         body.batch = int(world.by_colour and body.awake and body.colours != 1)
         if world.by_colour and body.motion == DYNAMIC and not body.awake:
-            body.velocity = wl.vec3(0.0, 0.0, 0.0)
-            body.spin = wl.vec3(0.0, 0.0, 0.0)
+            sleeper = world.at(Body, body.id)
+            sleeper.velocity = wl.vec3(0.0, 0.0, 0.0)
+            sleeper.spin = wl.vec3(0.0, 0.0, 0.0)
 
     # By row, so that a thread loads and stores only what its body needs.
 
