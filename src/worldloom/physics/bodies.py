@@ -150,6 +150,7 @@ class ContactState(wl.Components):
     last_impulse: float  # N s, the same of the previous step; 0 where there was no contact
 
     between: wl.vec3  # derived; m, from the centre of A to that of B at the end of the last step
+    sides: wl.Transient(int)  # derived; bits of physics.solving.sleeping
     solved: bool  # derived; whether one of the bodies is awake
     batch: int  # derived; the kernel that solves it, see physics.solving.colouring; -1 for none
     colour: int  # derived; contacts of one colour have no dynamic body in common, -1 if not solved

@@ -18,6 +18,7 @@ from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE, SPHERE, WEDGE
 from worldloom.physics.solving.arrangement import arrange_system
 from worldloom.physics.solving.coloured import coloured_systems
 from worldloom.physics.solving.energy_limit import energy_limits, energy_measures
+from worldloom.physics.solving.sleeping import sides_system
 from worldloom.physics.substeps import world_solver, world_solvers
 
 ALL_SHAPES = (PLANE, SPHERE, CAPSULE, BOX, WEDGE, HULL)
@@ -117,6 +118,7 @@ def systems(
         found = [prepare_system(world, body, shapes), broad_phase_system(world, body, Joint)]
         detection = [*found, *narrow_phase_systems(world, body, Contact, shapes)]
         solver = [
+            sides_system(world, body, Contact),
             *energy_measures(world, body),
             *joint_systems(world, body, Joint),
             *_solvers(world, body, Contact, Joint, mapping),

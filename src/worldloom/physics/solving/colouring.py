@@ -12,6 +12,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.core.kernels.bits import lowest_bit
 from worldloom.physics.bodies import STATIC
+from worldloom.physics.solving.sleeping import A_MOVES, B_MOVES, BOTH_MOVE, KEPT
 
 MAX_SHARED_COLOURS = 30
 COLOURS = 12  # at most, where worlds are solved by colour
@@ -20,6 +21,7 @@ SWEEPS = 1
 PASSES = 2 * SWEEPS + 1  # of a substep
 COUPLED = 1 << MAX_SHARED_COLOURS  # bit of bodies with a joint or a contact with another dynamic body
 WITH_JOINTS = 16  # added to the workload of worlds with joints
+NO_ROW = 2**31 - 1
 LONE = COLOURS  # batch of the only contact of a body, with one that is not dynamic
 
 
@@ -51,36 +53,36 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
             a.colours, b.colours = COUPLED | 1, COUPLED | 1
         lowest, shared = MAX_SHARED_COLOURS, 0
         total = 0
-        first = -1
+        first = NO_ROW
         too_many = False
         for turn in range(2):
             for contact in world.all(Contact):
-                if turn == 0:
-                    contact.colour = -1
-                    contact.batch = -1
-                    if contact.solved and first < 0:
-                        first = contact.id
-                a = world.at(Body, contact.a_id)
-                b = world.at(Body, contact.b_id)
-                both_move = a.inverse_mass > 0.0 and b.inverse_mass > 0.0
-                if contact.solved and both_move == (turn == 0):
-                    used = 0
-                    if a.inverse_mass > 0.0:
-                        used = used | a.colours
-                    if b.inverse_mass > 0.0:
-                        used = used | b.colours
-                    colour = lowest_free(used)
-                    contact.colour = colour
-                    too_many = too_many or colour >= COLOURS
-                    contact.batch = colour if world.by_colour else -1
-                    if colour < MAX_SHARED_COLOURS:
-                        lowest, shared = min(lowest, colour), max(shared, colour + 1)
-                        if a.inverse_mass > 0.0:
-                            a.colours = a.colours | (1 << colour)
-                        if b.inverse_mass > 0.0:
-                            b.colours = b.colours | (1 << colour)
-                    if both_move:
-                        a.colours, b.colours = a.colours | COUPLED, b.colours | COUPLED
+                sides = contact.sides
+                both_move = (sides & BOTH_MOVE) == BOTH_MOVE
+                if both_move == (turn == 0):
+                    a = world.at(Body, contact.a_id)
+                    b = world.at(Body, contact.b_id)
+                    solved = a.awake | b.awake
+                    contact.solved = solved
+                    if solved:
+                        first = min(first, contact.id)
+                        if (sides & KEPT) != 0:  # others have none yet
+                            contact.impulse = 0.0
+                            contact.peaks = wl.vec4()
+                        a_colours = a.colours if (sides & A_MOVES) != 0 else 0
+                        b_colours = b.colours if (sides & B_MOVES) != 0 else 0
+                        colour = lowest_free(a_colours | b_colours)
+                        contact.colour = colour
+                        too_many = too_many or colour >= COLOURS
+                        contact.batch = colour if world.by_colour else -1
+                        added = COUPLED if both_move else 0
+                        if colour < MAX_SHARED_COLOURS:
+                            lowest, shared = min(lowest, colour), max(shared, colour + 1)
+                            added = added | (1 << colour)
+                        if (sides & A_MOVES) != 0:
+                            a.colours = a_colours | added
+                        if (sides & B_MOVES) != 0:
+                            b.colours = b_colours | added
         world.joint_passes = 0
         if world.by_colour and too_many:
             world.by_colour = False
@@ -91,9 +93,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
             work = shared if shared > 1 else 0
             for contact in world.all(Contact):
                 if contact.colour == 0:
-                    body = world.at(Body, contact.b_id)
-                    if body.inverse_mass == 0.0:
-                        body = world.at(Body, contact.a_id)
+                    body = world.at(Body, contact.b_id if (contact.sides & B_MOVES) != 0 else contact.a_id)
                     if body.colours == 1:
                         contact.batch = LONE
                     else:
@@ -101,7 +101,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
             if world.count(Joint) > 0:
                 work += WITH_JOINTS
         world.solver_work = work
-        world.first_solved = max(first, 0)
+        world.first_solved = first if first < NO_ROW else 0
         if not world.by_colour:  # by colour, contacts and bodies are listed by batch
             world.moving_end = 0
             for body in world.all(Body):

@@ -4,12 +4,41 @@ A dynamic body is at rest while it is slower than ``sleep_speed``, in contact an
 steps at rest it falls asleep: it keeps its place and its contacts, which are neither detected nor solved, until a
 body that is awake touches it, one of its contacts is lost, or a system gives it a velocity or a force. Bodies in
 contact sleep together, and bodies of joints stay awake.
+
+One thread goes through the contacts of a world in order. What does not depend on the order, ``note_sides`` computes
+before, with a thread per contact: most contacts are with a static body, and wake nothing.
 """
 
 from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
+
+A_MOVES = 1  # bits of the sides of a contact: which of its bodies have a mass
+B_MOVES = 2
+BOTH_MOVE = A_MOVES | B_MOVES
+WAKES = 4  # neither body is inert, so that one may wake the other
+KEPT = 8  # it is of an earlier step
+
+
+def sides_system(World: type, Body: type, Contact: type) -> Any:
+    """The system over contacts that prepares what :func:`wake_function` and the colouring read."""
+
+    @wl.system
+    def note_sides(contact: Contact, world: World):
+        a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
+        a_wakes, b_wakes = a.awake | (a.motion == DYNAMIC), b.awake | (b.motion == DYNAMIC)
+        contact.sides = (
+            (A_MOVES if a.inverse_mass > 0.0 else 0)
+            | (B_MOVES if b.inverse_mass > 0.0 else 0)
+            | (WAKES if a_wakes & b_wakes else 0)
+            | (KEPT if contact.born < world.step else 0)
+        )
+        contact.colour, contact.batch = -1, -1
+        a.touching |= True
+        b.touching |= True
+
+    return note_sides
 
 
 def wake_function(World: type, Body: type, Contact: type, Joint: type) -> Any:
@@ -27,20 +56,16 @@ def wake_function(World: type, Body: type, Contact: type, Joint: type) -> Any:
         while spreading:
             spreading = False
             for contact in world.all(Contact):
-                a = world.at(Body, contact.a_id)
-                b = world.at(Body, contact.b_id)
-                a.touching, b.touching = True, True
-                if a.awake and not b.awake and b.motion == DYNAMIC:
-                    b.awake = True
-                    spreading = True
-                if b.awake and not a.awake and a.motion == DYNAMIC:
-                    a.awake = True
-                    spreading = True
-                if a.awake and b.awake and a.motion == DYNAMIC and b.motion == DYNAMIC:
-                    a.rest, b.rest = min(a.rest, b.rest), min(a.rest, b.rest)  # none sleeps beside one that moves
-                contact.solved = a.awake or b.awake
-                if contact.solved:
-                    contact.impulse = 0.0
-                    contact.peaks = wl.vec4()
+                if (contact.sides & WAKES) != 0:
+                    a = world.at(Body, contact.a_id)
+                    b = world.at(Body, contact.b_id)
+                    if a.awake and not b.awake and b.motion == DYNAMIC:
+                        b.awake = True
+                        spreading = True
+                    if b.awake and not a.awake and a.motion == DYNAMIC:
+                        a.awake = True
+                        spreading = True
+                    if a.awake and b.awake and a.motion == DYNAMIC and b.motion == DYNAMIC:
+                        a.rest, b.rest = min(a.rest, b.rest), min(a.rest, b.rest)  # none sleeps beside one that moves
 
     return wake_neighbours
