@@ -11,7 +11,7 @@ import warp as wp
 
 import worldloom as wl
 from worldloom.core.frontend.system import System
-from worldloom.core.kernels.world_order_kernels import ORDERING_THREADS, WINDOW_WORLDS, order_worlds
+from worldloom.core.kernels.world_order_kernels import ORDERING_THREADS, order_worlds
 from worldloom.core.schedule.row_lists import WorldOrderNode
 from worldloom.core.tools.compare import first_difference
 
@@ -24,11 +24,10 @@ from test_workload import change_work, count_lifts, expected_order, lift, pull, 
 def test_worlds_are_ordered(worlds: int) -> None:
     work = np.random.default_rng(worlds).integers(-3, 40, worlds).astype(np.int32)
     order = wp.zeros(worlds, dtype=wp.int32, device="cuda:0")
-    inputs = [worlds, WINDOW_WORLDS, wp.array(work, device="cuda:0")]
-    threads = -(-worlds // WINDOW_WORLDS) * ORDERING_THREADS
+    inputs = [worlds, wp.array(work, device="cuda:0")]
     launch = {"device": "cuda:0", "block_dim": ORDERING_THREADS}
-    wp.launch(order_worlds, dim=threads, inputs=inputs, outputs=[order], **launch)
-    np.testing.assert_array_equal(order.numpy(), expected_order(work, WINDOW_WORLDS))
+    wp.launch(order_worlds, dim=ORDERING_THREADS, inputs=inputs, outputs=[order], **launch)
+    np.testing.assert_array_equal(order.numpy(), expected_order(work))
 
 
 @pytest.mark.parametrize("more", [(), (change_work, count_lifts, lift, pull)])

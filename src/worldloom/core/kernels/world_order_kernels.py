@@ -7,15 +7,12 @@ import warp as wp
 from worldloom.core.kernels.array_types import Ints
 
 ORDERING_THREADS = 1024
-"""Threads of a block of the kernel on CUDA, 32 warps, which orders a window."""
-WINDOW_WORLDS = 4096
-"""Worlds of a window, within which worlds are ordered: enough for many tiles of each workload. Rows of worlds that are
-further apart lie in different pages of memory, whose addresses a GPU takes long to find."""
+"""Threads of the kernel on CUDA, which are one block of 32 warps."""
 MAX_WORKLOAD = 31
 """The largest workload: each has a thread of a warp, which counts its worlds."""
 
-# A stable counting sort of each window, in which every warp has a part of it. Each warp counts the worlds of its part
-# by workload in shared memory; threads with the same workload find each other by a vote. The places of a workload begin
+# A stable counting sort in which every warp has a part of the batch. Each warp counts the worlds of its part by
+# workload in shared memory; threads with the same workload find each other by a vote. The places of a workload begin
 # behind those of larger ones, the places of a warp within them behind those of the warps before it.
 _ORDER = """
 #if defined(__CUDA_ARCH__)
@@ -23,21 +20,22 @@ _ORDER = """
     const unsigned int all = 0xffffffffu;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const unsigned int lower = (1u << lane) - 1u;
-    const int part = window / 32, start = blockIdx.x * window;
-    const int begin = min(start + warp * part, num_worlds), end = min(begin + part, num_worlds);
+    const int part = (num_worlds + 1023) / 1024 * 32, ahead = 16;
+    const int begin = min(warp * part, num_worlds), end = min(begin + part, num_worlds);
     auto bin = [&](int world) { return 31 - min(max(workload.data[world], 0), 31); };
     counts[warp][lane] = 0;
     __syncwarp();
     for (int fill = 0; fill < 2; ++fill) {
-        for (int first = begin; first < end; first += 4 * 32) {
-            int bins[4];
+        for (int first = begin; first < end; first += ahead * 32) {
+            int bins[ahead];
             #pragma unroll
-            for (int k = 0; k < 4; ++k) {
+            for (int k = 0; k < ahead; ++k) {
                 const int world = first + 32 * k + lane;
                 bins[k] = world < end ? bin(world) : -1;
             }
             #pragma unroll
-            for (int k = 0; k < 4; ++k) {
+            for (int k = 0; k < ahead; ++k) {
+                if (first + 32 * k >= end) break;
                 const unsigned int same = __match_any_sync(all, bins[k]);
                 const int place = bins[k] < 0 ? 0 : counts[warp][bins[k]];
                 __syncwarp();
@@ -60,35 +58,33 @@ _ORDER = """
         __syncthreads();
         int before = lane < warp ? starts[lane] : 0;
         for (int apart = 16; apart > 0; apart /= 2) before += __shfl_xor_sync(all, before, apart);
-        counts[lane][warp] = start + before + up_to - own;
+        counts[lane][warp] = before + up_to - own;
         __syncthreads();
     }
 #else
     int place = 0;
-    for (int start = 0; start < num_worlds; start += window)
-        for (int wanted = 31; wanted >= 0; --wanted)
-            for (int world = start; world < num_worlds && world < start + window; ++world) {
-                const int own = workload.data[world] < 0 ? 0 : workload.data[world] > 31 ? 31 : workload.data[world];
-                if (own == wanted) order.data[place++] = world;
-            }
+    for (int wanted = 31; wanted >= 0; --wanted)
+        for (int world = 0; world < num_worlds; ++world) {
+            const int own = workload.data[world] < 0 ? 0 : workload.data[world] > 31 ? 31 : workload.data[world];
+            if (own == wanted) order.data[place++] = world;
+        }
 #endif
 """
 
 
 @wp.func_native(_ORDER)
-def _order_worlds(num_worlds: wp.int32, window: wp.int32, workload: Ints, order: Ints):
+def _order_worlds(num_worlds: wp.int32, workload: Ints, order: Ints):
     """Order worlds; see :func:`order_worlds`."""
 
 
 @wp.kernel(enable_backward=False, module="unique")
-def order_worlds(num_worlds: wp.int32, window: wp.int32, workload: Ints, order: Ints):
-    """Order worlds by their workload; a block of :data:`ORDERING_THREADS` per window on CUDA, one thread on the CPU.
+def order_worlds(num_worlds: wp.int32, workload: Ints, order: Ints):
+    """Order worlds by their workload; :data:`ORDERING_THREADS` threads in one block on CUDA, one on the CPU.
 
     Args:
         num_worlds: Number of worlds.
-        window: Worlds of a window, :data:`WINDOW_WORLDS`, a multiple of 32.
         workload: Their workloads, shape (num_worlds,), from 0 to :data:`MAX_WORKLOAD`; others count as the nearest.
-        order: Gets the worlds, shape (num_worlds,), window by window: those with the largest workload first, and of
-            equal ones those with the lowest numbers.
+        order: Gets the worlds, shape (num_worlds,): those with the largest workload first, and of equal ones those with
+            the lowest numbers.
     """
-    _order_worlds(num_worlds, window, workload, order)
+    _order_worlds(num_worlds, workload, order)

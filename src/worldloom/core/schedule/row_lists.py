@@ -10,7 +10,7 @@ import warp as wp
 
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.kernels.row_list_kernels import MAX_VALUES, WORLDS_PER_WARP, clear, list_rows
-from worldloom.core.kernels.world_order_kernels import ORDERING_THREADS, WINDOW_WORLDS, order_worlds
+from worldloom.core.kernels.world_order_kernels import ORDERING_THREADS, order_worlds
 from worldloom.core.model.columns import WORLD, ColumnKey, RowCounts
 from worldloom.core.model.launch import Launch, LaunchNode
 from worldloom.core.model.row_list import ROWS, SIZES, VALUES, RowList
@@ -97,8 +97,8 @@ class WorldOrderNode(RowListNode):
         threads = ORDERING_THREADS if device.is_cuda else 1
         wp.launch(
             order_worlds,
-            dim=-(-worlds[1] // WINDOW_WORLDS) * threads if device.is_cuda else 1,
-            inputs=[worlds[1], WINDOW_WORLDS, tables[WORLD][self.rows.workload].array],
+            dim=threads,
+            inputs=[worlds[1], tables[WORLD][self.rows.workload].array],
             outputs=[tables[table][column].array],
             device=device,
             stream=stream,

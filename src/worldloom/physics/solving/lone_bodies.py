@@ -26,6 +26,9 @@ from worldloom.physics.solving.solver import (
     sum_of,
 )
 
+REGISTERS = 168
+"""Registers of a thread, so that a multiprocessor of a GPU has three blocks of 128 threads, and not two."""
+
 
 def lone_system(World: type, Body: type, Contact: type) -> Any:
     """The system; it runs before kinematic bodies move."""
@@ -40,7 +43,7 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
                 rotation = turned(rotation, other.spin, h)
         return position, rotation
 
-    @wl.system(where=("batch", LONE), disjoint=True)
+    @wl.system(where=("batch", LONE), disjoint=True, registers=REGISTERS)
     def solve_lone(listed: Contact, world: World):
         contact = world.at(Contact, listed.id)
         a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)

@@ -12,9 +12,6 @@ from worldloom.core.kernels.row_list_kernels import MAX_VALUES
 from worldloom.core.model.columns import ColumnKey
 from worldloom.core.model.row_list import SIZES, RowList
 
-THREADS_PER_WORLD = 2
-"""Threads of a block per world: the largest colour has up to three contacts per world in HideSeek, two in Escape Room.
-"""
 SHARED_PER_WORLD = 1750
 """Bytes of shared memory per world at most: what a multiprocessor of an H200 has, for 128 worlds."""
 RESIDENT_WORLDS = 128 * 132
@@ -22,8 +19,7 @@ RESIDENT_WORLDS = 128 * 132
 FEWEST_TILES = 120
 """Tiles of more than 32 worlds that a batch has at least: nearly one for each multiprocessor of an H200."""
 FEW_REGISTERS = 168
-"""Registers per thread in larger batches, so that twice as many tiles are processed at once. The kernel of HideSeek's
-solver takes 2,914 us with 65,536 worlds, and 3,360 without a limit and with shared memory."""
+"""Registers per thread in larger batches, so that a multiprocessor has three blocks of 128 threads at once."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +28,8 @@ class TileLimits:
 
     Attributes:
         worlds: Worlds of a tile.
+        threads_per_world: Threads of a block for each of them. The largest colour has up to three contacts per world in
+            HideSeek, two in Escape Room.
         shared_bytes: Largest size of the shared memory of a block.
         registers: Registers per thread; None for the compiler's choice.
         by_workload: Whether the worlds of a tile have similar workloads, and are not adjacent. That pays where a GPU
@@ -39,6 +37,7 @@ class TileLimits:
     """
 
     worlds: int = 32
+    threads_per_world: int = 2
     shared_bytes: int = 32 * SHARED_PER_WORLD
     registers: int | None = None
     by_workload: bool = False
@@ -46,11 +45,11 @@ class TileLimits:
     @property
     def block(self) -> int:
         """Threads of a block."""
-        return self.worlds * THREADS_PER_WORLD
+        return self.worlds * self.threads_per_world
 
 
 SMALL_BATCH_LIMITS = TileLimits()
-LARGE_BATCH_LIMITS = TileLimits(64, 0, FEW_REGISTERS, by_workload=True)
+LARGE_BATCH_LIMITS = TileLimits(32, 4, 0, FEW_REGISTERS, by_workload=True)
 
 
 def tile_limits(num_worlds: int, shared_memory: int) -> TileLimits:
@@ -62,7 +61,7 @@ def tile_limits(num_worlds: int, shared_memory: int) -> TileLimits:
     if num_worlds > RESIDENT_WORLDS:
         return LARGE_BATCH_LIMITS
     worlds = next((size for size in (128, 64) if num_worlds >= size * FEWEST_TILES), 32)
-    return TileLimits(worlds, min(worlds * SHARED_PER_WORLD, shared_memory))
+    return TileLimits(worlds, shared_bytes=min(worlds * SHARED_PER_WORLD, shared_memory))
 
 
 def tiled_spec(
@@ -75,7 +74,7 @@ def tiled_spec(
 ) -> KernelSpec:
     """The description of the kernel of some stages, with the bytes of all of them; ``order`` is that of its worlds."""
     distinct = distinct_stages(stages)
-    joined = stage_kernel(name, distinct, THREADS_PER_WORLD)
+    joined = stage_kernel(name, distinct, limits.threads_per_world)
     joined = joined if order is None else replace(joined, columns=(*joined.columns, order))
     reason = "it runs together with the system before it"
     return replace(
