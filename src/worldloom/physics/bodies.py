@@ -123,7 +123,6 @@ class Pair(wl.Event):
     points: wl.Transient(Points)  # derived; m, relative to the centre of A, world axes
     separations: wl.Transient(wl.vec4)  # derived; m
     num_points: wl.Transient(int)  # derived
-    previous: wl.Transient(int)  # derived; row of the contact of these bodies in the last step, -1 for none
 
 
 class ContactState(wl.Components):

@@ -66,25 +66,24 @@ def starting_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any
         It has the impulses of the contact of these bodies in the last step, which is in row ``previous``; -1 where
         there was none. The last result is the impulse of that whole step.
         """
-        old_a, old_b = Points(), Points()
-        old_count, last_impulse = 0, 0.0
-        old_impulses, old_tangents = wl.vec4(), Tangents()
-        if previous >= 0:  # before anything else, so that a GPU loads it at the same time as the bodies
-            old = world.at(Contact, previous)
-            old_a, old_b, old_count = old.a_anchors, old.b_anchors, old.num_points
-            old_impulses, old_tangents, last_impulse = old.impulses, old.tangents, old.impulse
         offset = b.position - a.position
-        arms = points - points_of(offset, offset, offset, offset)
-        approach = normal_speeds(b.velocity - a.velocity, a.spin, b.spin, offset, arms, normal)
-        given = (a.friction >= 0.0) & (b.friction >= 0.0)
         origin = wl.vec3(0.0, 0.0, 0.0)
         a_anchors = core_anchors(points, separations, origin, a.rotation, -normal, core_radius(a.shape, a.size))
         b_anchors = core_anchors(points, separations, offset, b.rotation, normal, core_radius(b.shape, b.size))
-        impulses, tangents = inherited_impulses(
-            a_anchors, b_anchors, count, old_a, old_b, old_count, old_impulses, old_tangents, world.match_distance
-        )
-        if not given:
+        arms = points - points_of(offset, offset, offset, offset)
+        approach = normal_speeds(b.velocity - a.velocity, a.spin, b.spin, offset, arms, normal)
+        if not (a.friction >= 0.0 and b.friction >= 0.0):
             world.fail("body {value} or what it touches has a friction that is not 0 or more", b.id)
+        impulses = wl.vec4()
+        tangents = Tangents()
+        last_impulse = 0.0
+        if previous >= 0:
+            old = world.at(Contact, previous)
+            impulses, tangents = inherited_impulses(
+                a_anchors, b_anchors, count, old.a_anchors, old.b_anchors, old.num_points,
+                old.impulses, old.tangents, world.match_distance,
+            )  # fmt: skip
+            last_impulse = old.impulse
         return a_anchors, b_anchors, approach, impulses, tangents, last_impulse
 
     @wl.function
@@ -132,22 +131,17 @@ def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
     """Systems over pairs and contacts, in order."""
     contact_start, spawn_contact = starting_functions(World, Body, Contact)
 
-    @wl.system(where=("touches", 1))
-    def find_previous(pair: Pair, world: World):
-        """The row of the contact that its bodies had in the last step, found by threads with few registers."""
-        a, b = world.at(Body, pair.a).ref, world.at(Body, pair.b).ref
-        previous = -1
-        for old in world.all(Contact):
-            if (old.b == b) & (old.a == a) & (old.born < world.step):  # loads of several contacts at the same time
-                previous = old.id
-        pair.previous = previous
-
-    @wl.system(where=("touches", 1), disjoint=True, registers=128)
+    @wl.system(where=("touches", 1), disjoint=True)
     def touch(pair: Pair, world: World):
         """A contact for every pair with points: that of the last step, in its row, or a new one."""
         a = world.at(Body, pair.a)
         b = world.at(Body, pair.b)
-        normal, separations, count, previous = pair.normal, pair.separations, pair.num_points, pair.previous
+        previous = -1
+        for old in world.all(Contact):
+            if old.b == b.ref:  # noqa: SIM102 - the other components are loaded only where it holds
+                if old.a == a.ref and old.born < world.step:
+                    previous = old.id
+        normal, separations, count = pair.normal, pair.separations, pair.num_points
         a_anchors, b_anchors, approach, impulses, tangents, last_impulse = contact_start(
             world, a, b, normal, pair.points, separations, count, previous
         )
@@ -172,30 +166,21 @@ def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
     def retire(contact: Contact, world: World):
         """Removes contacts that were not renewed; bodies asleep keep theirs until one of them moves."""
         if contact.born < world.step:
-            count = world.count(Body)
-            a_id = contact.a_id if contact.a_id >= 0 and contact.a_id < count else 0  # rows seldom move
-            b_id = contact.b_id if contact.b_id >= 0 and contact.b_id < count else 0
-            a_alive, b_alive = False, False
-            if count > 0:
-                a, b = world.at(Body, a_id), world.at(Body, b_id)
-                a_alive, b_alive = a.ref == contact.a, b.ref == contact.b
-            if not a_alive and contact.a.alive:
-                a_id, a_alive = contact.a.get().id, True
-            if not b_alive and contact.b.alive:
-                b_id, b_alive = contact.b.get().id, True
             asleep = False
-            if a_alive and b_alive:
-                a, b = world.at(Body, a_id), world.at(Body, b_id)
-                contact.a_id, contact.b_id = a_id, b_id
+            if contact.a.alive and contact.b.alive:
+                a = contact.a.get()
+                b = contact.b.get()
+                contact.a_id = a.id
+                contact.b_id = b.id
                 moved = wl.length_sq(b.position - a.position - contact.between) > 0.0
-                asleep = not (moved or a.awake | b.awake)
+                asleep = not (moved or a.awake or b.awake)
             if asleep:
                 contact.last_impulse = contact.impulse
             else:
                 contact.despawn()
-                if a_alive:
-                    world.at(Body, a_id).rest = min(world.at(Body, a_id).rest, 0)
-                if b_alive:
-                    world.at(Body, b_id).rest = min(world.at(Body, b_id).rest, 0)
+                if contact.a.alive:
+                    contact.a.get().rest = min(contact.a.get().rest, 0)
+                if contact.b.alive:
+                    contact.b.get().rest = min(contact.b.get().rest, 0)
 
-    return [find_previous, touch, retire]
+    return [touch, retire]
