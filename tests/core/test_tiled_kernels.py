@@ -152,7 +152,7 @@ def test_registers_are_those_that_all_systems_of_a_run_allow() -> None:
 def test_limits_depend_on_the_number_of_worlds_and_on_the_gpu() -> None:
     few, many = tile_limits(RESIDENT_WORLDS, 10**6), tile_limits(RESIDENT_WORLDS + 1, 10**6)
     assert few.worlds == 128 and few.block == 256 and few.shared_bytes > 0 and few.registers is None
-    assert many.worlds == 64 and many.shared_bytes == 0 and many.registers == FEW_REGISTERS
+    assert many.worlds == 32 and many.block == 128 and many.shared_bytes == 0 and many.registers == FEW_REGISTERS
     assert [tile_limits(n, 10**6).worlds for n in (1, 4096, 8192, 16384)] == [32, 32, 64, 128]
     assert tile_limits(16384, 99_000).shared_bytes == 99_000 and tile_limits(64, 99_000) == TileLimits()
 

@@ -1,4 +1,4 @@
-"""The kernel that orders worlds by their workload."""
+"""The kernels that order worlds by their workload: a counting sort."""
 
 from __future__ import annotations
 
@@ -7,84 +7,133 @@ import warp as wp
 from worldloom.core.kernels.array_types import Ints
 
 ORDERING_THREADS = 1024
-"""Threads of the kernel on CUDA, which are one block of 32 warps."""
+"""Threads of a block of the kernels on CUDA, 32 warps."""
+BLOCK_WORLDS = 4096
+"""Worlds of a block."""
 MAX_WORKLOAD = 31
 """The largest workload: each has a thread of a warp, which counts its worlds."""
 
-# A stable counting sort in which every warp has a part of the batch. Each warp counts the worlds of its part by
-# workload in shared memory; threads with the same workload find each other by a vote. The places of a workload begin
-# behind those of larger ones, the places of a warp within them behind those of the warps before it.
-_ORDER = """
-#if defined(__CUDA_ARCH__)
-    __shared__ int counts[32][32], starts[32];
+# Every warp has a part of the worlds of its block, and counts them by workload in shared memory; threads with the same
+# workload find each other by a vote. ``bins`` are workloads in descending order.
+_COUNT = """
+    __shared__ int counts[32][32];
     const unsigned int all = 0xffffffffu;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const unsigned int lower = (1u << lane) - 1u;
-    const int part = (num_worlds + 1023) / 1024 * 32, ahead = 16;
-    const int begin = min(warp * part, num_worlds), end = min(begin + part, num_worlds);
-    auto bin = [&](int world) { return 31 - min(max(workload.data[world], 0), 31); };
+    const int first = blockIdx.x * 4096 + warp * 128;
+    int bins[4];
+    for (int k = 0; k < 4; ++k) {
+        const int world = first + 32 * k + lane;
+        bins[k] = world < num_worlds ? 31 - min(max(workload.data[world], 0), 31) : -1;
+    }
     counts[warp][lane] = 0;
     __syncwarp();
-    for (int fill = 0; fill < 2; ++fill) {
-        for (int first = begin; first < end; first += ahead * 32) {
-            int bins[ahead];
-            #pragma unroll
-            for (int k = 0; k < ahead; ++k) {
-                const int world = first + 32 * k + lane;
-                bins[k] = world < end ? bin(world) : -1;
-            }
-            #pragma unroll
-            for (int k = 0; k < ahead; ++k) {
-                if (first + 32 * k >= end) break;
-                const unsigned int same = __match_any_sync(all, bins[k]);
-                const int place = bins[k] < 0 ? 0 : counts[warp][bins[k]];
-                __syncwarp();
-                if (bins[k] >= 0) {
-                    if (fill) order.data[place + __popc(same & lower)] = first + 32 * k + lane;
-                    if (!(same & lower)) counts[warp][bins[k]] = place + __popc(same);
-                }
-                __syncwarp();
-            }
-        }
-        if (fill) return;
-        __syncthreads();
-        const int own = counts[lane][warp];
-        int up_to = own;
-        for (int apart = 1; apart < 32; apart *= 2) {
-            const int other = __shfl_up_sync(all, up_to, apart);
-            if (lane >= apart) up_to += other;
-        }
-        if (lane == 31) starts[warp] = up_to;
-        __syncthreads();
-        int before = lane < warp ? starts[lane] : 0;
-        for (int apart = 16; apart > 0; apart /= 2) before += __shfl_xor_sync(all, before, apart);
-        counts[lane][warp] = before + up_to - own;
-        __syncthreads();
+    for (int k = 0; k < 4; ++k) {
+        const unsigned int same = __match_any_sync(all, bins[k]);
+        if (bins[k] >= 0 && !(same & lower)) counts[warp][bins[k]] += __popc(same);
+        __syncwarp();
     }
+    __syncthreads();
+"""
+_SUM = "for (int apart = 16; apart > 0; apart /= 2) {0} += __shfl_xor_sync(all, {0}, apart);"
+_SCAN = """for (int apart = 1; apart < 32; apart *= 2) {{
+        const int other = __shfl_up_sync(all, {0}, apart);
+        if (lane >= apart) {0} += other;
+    }}"""
+
+_COUNT_WORLDS = f"""
+#if defined(__CUDA_ARCH__)
+    {_COUNT}
+    int total = counts[lane][warp];
+    {_SUM.format("total")}
+    if (lane == 0) order.data[num_worlds + 32 * blockIdx.x + warp] = total;
+#endif
+"""
+# The places of a workload begin behind those of larger ones, those of a block behind those of the blocks before it, and
+# those of a warp behind those of the warps before it.
+_PLACE_WORLDS = f"""
+#if defined(__CUDA_ARCH__)
+    __shared__ int totals[32];
+    {_COUNT}
+    const int* of_blocks = order.data + num_worlds;
+    int total = 0, before = 0;
+    for (int block = lane; block < gridDim.x; block += 32) {{
+        const int count = of_blocks[32 * block + warp];
+        total += count;
+        if (block < blockIdx.x) before += count;
+    }}
+    {_SUM.format("total")}
+    {_SUM.format("before")}
+    if (lane == 0) totals[warp] = total;
+    const int own = counts[lane][warp];
+    int up_to = own;
+    {_SCAN.format("up_to")}
+    __syncthreads();
+    int larger = lane < warp ? totals[lane] : 0;
+    {_SUM.format("larger")}
+    counts[lane][warp] = larger + before + up_to - own;
+    __syncthreads();
+    for (int k = 0; k < 4; ++k) {{
+        const unsigned int same = __match_any_sync(all, bins[k]);
+        const int place = bins[k] < 0 ? 0 : counts[warp][bins[k]];
+        __syncwarp();
+        if (bins[k] >= 0) {{
+            order.data[place + __popc(same & lower)] = first + 32 * k + lane;
+            if (!(same & lower)) counts[warp][bins[k]] = place + __popc(same);
+        }}
+        __syncwarp();
+    }}
 #else
     int place = 0;
     for (int wanted = 31; wanted >= 0; --wanted)
-        for (int world = 0; world < num_worlds; ++world) {
+        for (int world = 0; world < num_worlds; ++world) {{
             const int own = workload.data[world] < 0 ? 0 : workload.data[world] > 31 ? 31 : workload.data[world];
             if (own == wanted) order.data[place++] = world;
-        }
+        }}
 #endif
 """
 
 
-@wp.func_native(_ORDER)
-def _order_worlds(num_worlds: wp.int32, workload: Ints, order: Ints):
-    """Order worlds; see :func:`order_worlds`."""
+def num_blocks(num_worlds: int) -> int:
+    """Blocks of the kernels."""
+    return -(-num_worlds // BLOCK_WORLDS)
+
+
+def order_size(num_worlds: int) -> int:
+    """Numbers of the order: the worlds, and behind them those of each workload in each block."""
+    return num_worlds + (MAX_WORKLOAD + 1) * num_blocks(num_worlds)
+
+
+@wp.func_native(_COUNT_WORLDS)
+def _count_worlds(num_worlds: wp.int32, workload: Ints, order: Ints):
+    """Count worlds; see :func:`count_worlds`."""
+
+
+@wp.func_native(_PLACE_WORLDS)
+def _place_worlds(num_worlds: wp.int32, workload: Ints, order: Ints):
+    """Order worlds; see :func:`place_worlds`."""
 
 
 @wp.kernel(enable_backward=False, module="unique")
-def order_worlds(num_worlds: wp.int32, workload: Ints, order: Ints):
-    """Order worlds by their workload; :data:`ORDERING_THREADS` threads in one block on CUDA, one on the CPU.
+def count_worlds(num_worlds: wp.int32, workload: Ints, order: Ints):
+    """Count the worlds of each block by workload. A CPU, which has no blocks, does nothing.
 
     Args:
         num_worlds: Number of worlds.
         workload: Their workloads, shape (num_worlds,), from 0 to :data:`MAX_WORKLOAD`; others count as the nearest.
-        order: Gets the worlds, shape (num_worlds,): those with the largest workload first, and of equal ones those with
-            the lowest numbers.
+        order: Gets the counts, behind the places of the worlds; shape (order_size(num_worlds),).
     """
-    _order_worlds(num_worlds, workload, order)
+    _count_worlds(num_worlds, workload, order)
+
+
+@wp.kernel(enable_backward=False, module="unique")
+def place_worlds(num_worlds: wp.int32, workload: Ints, order: Ints):
+    """Order worlds by their workload, after :func:`count_worlds`.
+
+    Args:
+        num_worlds: Number of worlds.
+        workload: Their workloads, as before.
+        order: Gets the worlds first: those with the largest workload first, and of equal ones those with the lowest
+            numbers; shape (order_size(num_worlds),).
+    """
+    _place_worlds(num_worlds, workload, order)

@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from worldloom.core.kernels.population_kernels import WARP_SIZE
+from worldloom.core.kernels.world_order_kernels import order_size
 from worldloom.core.model import sort_columns
 from worldloom.core.model.fields import Field
 from worldloom.core.model.population import Population
@@ -62,6 +63,6 @@ def allocate(
             tables[name] = Table(name, columns, 1)
         order = rows_by_value.order
         if order in used and order[0] not in tables:
-            column = Column(order[0], list_field(order[1]), num_worlds, 1, device, total=num_worlds)
+            column = Column(order[0], list_field(order[1]), num_worlds, 1, device, total=order_size(num_worlds))
             tables[order[0]] = Table(order[0], {order[1]: column}, 1)
     return tables

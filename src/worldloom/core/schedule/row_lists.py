@@ -10,7 +10,7 @@ import warp as wp
 
 from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.kernels.row_list_kernels import MAX_VALUES, WORLDS_PER_WARP, clear, list_rows
-from worldloom.core.kernels.world_order_kernels import ORDERING_THREADS, order_worlds
+from worldloom.core.kernels.world_order_kernels import ORDERING_THREADS, count_worlds, num_blocks, place_worlds
 from worldloom.core.model.columns import WORLD, ColumnKey, RowCounts
 from worldloom.core.model.launch import Launch, LaunchNode
 from worldloom.core.model.row_list import ROWS, SIZES, VALUES, RowList
@@ -94,20 +94,22 @@ class WorldOrderNode(RowListNode):
     ) -> None:
         assert self.rows is not None and self.rows.order is not None
         table, column = self.rows.order
-        threads = ORDERING_THREADS if device.is_cuda else 1
-        wp.launch(
-            order_worlds,
-            dim=threads,
-            inputs=[worlds[1], tables[WORLD][self.rows.workload].array],
-            outputs=[tables[table][column].array],
-            device=device,
-            stream=stream,
-            record_tape=False,
-            block_dim=threads,
-        )
+        threads, blocks = (ORDERING_THREADS, num_blocks(worlds[1])) if device.is_cuda else (1, 1)
+        for kernel in (count_worlds, place_worlds):
+            wp.launch(
+                kernel,
+                dim=blocks * threads,
+                inputs=[worlds[1], tables[WORLD][self.rows.workload].array],
+                outputs=[tables[table][column].array],
+                device=device,
+                stream=stream,
+                record_tape=False,
+                block_dim=threads,
+            )
 
     def load(self, device: wp.Device) -> None:
-        wp.force_load(device, [order_worlds.module], block_dim=ORDERING_THREADS if device.is_cuda else 1)
+        threads = ORDERING_THREADS if device.is_cuda else 1
+        wp.force_load(device, [count_worlds.module, place_worlds.module], block_dim=threads)
 
 
 def find_lists(entries: Iterable[Entry], counts: RowCounts, workload: str = "") -> dict[ColumnKey, RowList]:

@@ -9,9 +9,9 @@ not change in a step is therefore packed into one vector, ``fixed``, what change
 can stay in shared memory. Every component is loaded once, and before the first one is stored: a compiler that cannot
 know whether two columns overlap keeps loads after the stores before them, and a thread would wait for memory twice.
 
-``fixed`` holds the normal (3), the tangent (3), slip rates (4), friction, the number of points and which bodies without
-a mass move (bits MOVING_A and MOVING_B), the rows of A and B, and the inverse masses of A and B. Numbers of rows below
-2**24 are exact as floats.
+``fixed`` holds the normal (3), the tangent (3), slip rates (4), friction, the number of points with which bodies
+without a mass move (bits MOVING_A and MOVING_B) and whether one of the bodies is round (bit ROUND), the rows of A and
+B, and the inverse masses of A and B. Numbers of rows below 2**24 are exact as floats.
 """
 
 from dataclasses import dataclass
@@ -37,6 +37,7 @@ B_MASS = 15
 POINTS = 7  # bits of COUNT
 MOVING_A = 8
 MOVING_B = 16
+ROUND = 32
 
 
 @wl.function
@@ -140,6 +141,8 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
             count += MOVING_A
         if b_mass == 0.0 and moves(b.velocity, b.spin):
             count += MOVING_B
+        if contact.a_radius + contact.b_radius > 0.0:
+            count += ROUND
         fixed = Fixed(
             normal.x, normal.y, normal.z, first.x, first.y, first.z, 0.0, 0.0, 0.0, 0.0, contact.friction,
             float(count), float(contact.a_id), float(contact.b_id), a_mass, b_mass,
@@ -185,10 +188,12 @@ def packed_functions(World: type, Body: type, Contact: type, access: BodyAccess)
         a_position, a_rotation = place_of(world, a, fixed[A_MASS])
         b_position, b_rotation = place_of(world, b, fixed[B_MASS])
         between = b_position - a_position
+        a_radius, b_radius = 0.0, 0.0
+        if int(fixed[COUNT]) & ROUND != 0:
+            a_radius, b_radius = contact.a_radius, contact.b_radius
         arms, gaps = placed_points(
-            normal, between, contact.a_anchors, a_rotation, contact.a_radius, contact.b_anchors, b_rotation,
-            contact.b_radius,
-        )  # fmt: skip
+            normal, between, contact.a_anchors, a_rotation, a_radius, contact.b_anchors, b_rotation, b_radius
+        )
         response = normal_response(normal, between, arms, fixed[A_MASS], fixed[B_MASS], a_inverse, b_inverse)
         return between, arms, gaps, response
 
