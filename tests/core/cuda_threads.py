@@ -311,6 +311,8 @@ class _Warp:
                 return Slot if operator == "collect" else Slot.store
             if operator == "view":
                 return lambda column, row: column.values[int(row)]
+            if operator == "differs":
+                return lambda one, other: np.asarray(one).tobytes() != np.asarray(other).tobytes()
             if operator == "fill":
                 return fill_elements
             if operator in ("copy", "clear"):
