@@ -6,8 +6,10 @@ with those that the packages export.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +61,9 @@ def page(package: str) -> str:
     for title in ("Classes", "Functions", "Types of Warp", "Values"):
         if names := groups.get(title):
             lines += [f"## {title}", "", "| name | |", "|---|---|"]
-            lines += [f"| `{_with_parameters(name, values[name])}` | {_summary(values[name])} |" for name in names]
+            summaries = [_summary_of_value(n, values[n]) if title == "Values" else _summary(values[n]) for n in names]
+            parameters = [_with_parameters(name, values[name]) for name in names]
+            lines += [f"| `{n}` | {summary} |" for n, summary in zip(parameters, summaries, strict=True)]
             lines.append("")
     for name in groups.get("Classes", []):
         if methods := _methods(values[name]):
@@ -89,11 +93,26 @@ def _group(value: Any) -> str:
 def _summary(value: Any) -> str:
     """The first sentence of a docstring, as one line of a table."""
     described = inspect.isclass(value) or inspect.isroutine(value) or isinstance(value, property) or callable(value)
-    text = inspect.cleandoc(getattr(value, "__doc__", None) or "") if described else ""
-    paragraph = " ".join(text.partition("\n\n")[0].split())
-    sentence = paragraph.partition(". ")[0].rstrip(".")
+    sentence = _first_sentence(getattr(value, "__doc__", None) or "" if described else "")
     if inspect.isclass(value) and sentence.startswith(f"{value.__name__}("):
         return ""  # the signature that a dataclass without a docstring has
+    return sentence
+
+
+def _summary_of_value(name: str, value: Any) -> str:
+    """The first sentence of the string after the assignment of a value in the module of its class, in worldloom."""
+    origin = type(value).__module__
+    body = ast.parse(inspect.getsource(importlib.import_module(origin))).body if origin.startswith("worldloom") else []
+    for statement, following in itertools.pairwise(body):
+        assigned = isinstance(statement, ast.Assign) and [ast.unparse(target) for target in statement.targets]
+        if assigned == [name] and isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+            return _first_sentence(str(following.value.value))
+    return ""
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(inspect.cleandoc(text).partition("\n\n")[0].split())
+    sentence = paragraph.partition(". ")[0].rstrip(".")
     for role in (":class:", ":func:", ":meth:", ":attr:", ":mod:"):
         sentence = sentence.replace(role, "")
     return sentence.replace("``", "`").replace("`~", "`").replace("|", "\\|")
