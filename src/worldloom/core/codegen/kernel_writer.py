@@ -173,7 +173,7 @@ class KernelWriter:
         if reset_threads:
             lines, loops = self.row_loops.reset_head(group.rows, reset_threads)
         else:
-            lines, loops = self.row_loops.head(group, arguments, in_order, listed)
+            lines, loops = self.row_loops.head(group, arguments, in_order, listed, as_stage)
         if exit_mask is not None and not listed:
             leave = self._exit_line(exit_mask, arguments, in_order or rows is not None)
             if shares_warps(group):
