@@ -53,13 +53,7 @@ class CompactionWriter(ColumnParameters):
                 *self._compact_rows_cpu(),
                 *self._append_spawned_cpu(),
             ]
-        busy = [
-            *self._head(),
-            f"taken = wp.min(born, {self.population.spawn_capacity})",
-            "k = wp.int32(lane)",
-            *self._look_ahead(),
-        ]
-        busy += [*_UNLESS_ALL_STAY, *self._compact_rows_cuda(), *self._append_spawned_cuda()]
+        busy = [*self._head(), *_UNLESS_ALL_STAY, *self._compact_rows_cuda(), *self._append_spawned_cuda()]
         num_worlds = f"{self._argument(WORLD, f'{self.population.table}__count')}.shape[0]"
         return [
             f"lane = thread % {WARP_SIZE}",
@@ -156,10 +150,10 @@ class CompactionWriter(ColumnParameters):
     def _append_spawned_cuda(self) -> list[str]:
         most = self.population.limit.per_world
         return [
+            f"taken = wp.min(born, {self.population.spawn_capacity})",
             f"for turn in range((taken + {WARP_SIZE - 1}) / {WARP_SIZE}):",
-            "    if turn > 0:",
-            f"        k = turn * {WARP_SIZE} + lane",
-            *[f"        {line}" for line in self._look_ahead()],
+            f"    k = turn * {WARP_SIZE} + lane",
+            *[f"    {line}" for line in self._load_spawned()],
             "    rank = wp.int32(k)",
             f"    disorder = vote_count(warp_votes(k < taken and before > new_{SERIAL}))",
             "    if k < taken:",
@@ -175,12 +169,9 @@ class CompactionWriter(ColumnParameters):
             *[f"    {line}" for line in self._finish_world("filled", "born - (filled - kept)")],
         ]
 
-    def _look_ahead(self) -> list[str]:
-        """Load the spawned entity of this thread, and the serial number before it, long before they are needed."""
-        lines = [
-            "at = stage + wp.max(wp.min(k, taken - 1), 0)",
-            f"before = {self._new(SERIAL, 'wp.max(at - 1, stage)')}",
-        ]
+    def _load_spawned(self) -> list[str]:
+        """Load the spawned entity of this thread, and the serial number before it."""
+        lines = ["at = stage + wp.min(k, taken - 1)", f"before = {self._new(SERIAL, 'wp.max(at - 1, stage)')}"]
         return lines + [f"new_{name} = {self._new(name, 'at')}" for name in (SERIAL, *self.population.spawn_fields)]
 
     def _fill(self, row: str, new: str | None) -> list[str]:
