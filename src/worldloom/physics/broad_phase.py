@@ -56,6 +56,7 @@ def all_positive_zeros(zeros: wl.mat33) -> bool:
 def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
     """The system over bodies that derives their properties; ``shapes`` are those that they may have."""
     known = sum(1 << shape for shape in set(shapes))
+    with_hulls = HULL in set(shapes)
 
     @wl.system(disjoint=True)
     def prepare(body: Body, world: World):
@@ -66,7 +67,7 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
             world.fail("a body has motion {value}: give STATIC, KINEMATIC or DYNAMIC", body.motion)
         if not wl.isfinite(body.size.x + body.size.y + body.size.z):
             world.fail("the size of body {value} is not finite", body.id)
-        if body.shape == HULL:
+        if with_hulls and body.shape == HULL:
             if own.hull < 0:
                 world.fail("a body has hull {value}, which the hull table lacks", own.hull)
             hull = max(own.hull, 0)
