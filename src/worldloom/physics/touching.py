@@ -138,9 +138,8 @@ def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
         b = world.at(Body, pair.b)
         previous = -1
         for old in world.all(Contact):
-            if old.b == b.ref:  # noqa: SIM102 - the other components are loaded only where it holds
-                if old.a == a.ref and old.born < world.step:
-                    previous = old.id
+            if (old.b == b.ref) & (old.a == a.ref):  # both are loaded, without a branch
+                previous = old.id
         normal, separations, count = pair.normal, pair.separations, pair.num_points
         a_anchors, b_anchors, approach, impulses, tangents, last_impulse = contact_start(
             world, a, b, normal, pair.points, separations, count, previous
@@ -166,21 +165,22 @@ def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
     def retire(contact: Contact, world: World):
         """Removes contacts that were not renewed; bodies asleep keep theirs until one of them moves."""
         if contact.born < world.step:
+            own = world.at(Contact, contact.id)  # for what only these contacts need: it is loaded here
             asleep = False
-            if contact.a.alive and contact.b.alive:
-                a = contact.a.get()
-                b = contact.b.get()
+            if own.a.alive and own.b.alive:
+                a = own.a.get()
+                b = own.b.get()
                 contact.a_id = a.id
                 contact.b_id = b.id
-                moved = wl.length_sq(b.position - a.position - contact.between) > 0.0
+                moved = wl.length_sq(b.position - a.position - own.between) > 0.0
                 asleep = not (moved or a.awake or b.awake)
             if asleep:
-                contact.last_impulse = contact.impulse
+                contact.last_impulse = own.impulse
             else:
                 contact.despawn()
-                if contact.a.alive:
-                    contact.a.get().rest = min(contact.a.get().rest, 0)
-                if contact.b.alive:
-                    contact.b.get().rest = min(contact.b.get().rest, 0)
+                if own.a.alive:
+                    own.a.get().rest = min(own.a.get().rest, 0)
+                if own.b.alive:
+                    own.b.get().rest = min(own.b.get().rest, 0)
 
     return [touch, retire]
