@@ -16,7 +16,7 @@ from worldloom.physics.queries.world_queries import Queries, world_queries
 from worldloom.physics.settings_check import settings_system
 from worldloom.physics.shapes import BOX, CAPSULE, HULL, PLANE, SPHERE, WEDGE
 from worldloom.physics.solving.arrangement import arrange_system
-from worldloom.physics.solving.coloured import coloured_systems
+from worldloom.physics.solving.coloured import coloured_systems, release_system
 from worldloom.physics.solving.energy_limit import energy_limits, energy_measures
 from worldloom.physics.solving.sleeping import sides_system
 from worldloom.physics.substeps import world_solver, world_solvers
@@ -147,6 +147,7 @@ def _solvers(world: type, body: type, Contact: type, Joint: type, mapping: Mappi
             arrange_system(world, body, Contact, Joint, True),
             *coloured_systems(world, body, Contact, Joint),
             world_solver(world, body, Contact, Joint),
+            release_system(world, body),
         ],
     }
     if mapping != "auto":

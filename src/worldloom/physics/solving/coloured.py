@@ -48,13 +48,12 @@ def contact_softness(dt: float, frequency: float, damping: float):
 
 def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:
     """The systems of all substeps, in order."""
-    packed, bodies = packed_bodies(World, Body), body_functions(World, Body)
+    packed = packed_bodies(World, Body)
     contacts = packed_functions(World, Body, Contact, packed.access)
     pack_contact, states, inertias, motions = contacts.pack, contacts.states, contacts.inertias, contacts.motions
     place_contact = contacts.place
     keep_contact, rate_contact, warm_contact = contacts.keep, contacts.rate, contacts.warm
     follow_contact, solve_contact = contacts.follow, contacts.solve
-    release_body = bodies.release
     pack_body, unpack_body, restart_packed, move_packed = packed.pack, packed.unpack, packed.restart, packed.move
     solve_joint = joint_function(World, Body, Joint, packed.access)
 
@@ -213,14 +212,21 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         if body.inverse_mass > 0.0:
             unpack_body(world, body)
 
-    @wl.system
-    def release_bodies(body: Body, world: World):
-        if world.by_colour:
-            release_body(world, body)
-
     begun, biased, relaxed, bounced = map(stage_systems, (begin, press, relax, bounce))
     rest = [*biased, move_bodies, *relaxed]
     first = [pack_movers, restart_movers, *begun, *rest]
     later = [restart_movers, *rest] * (SUBSTEPS - 1)
     lone = lone_system(World, Body, Contact)
-    return [sort_bodies, lone, *first, *later, *bounced, unpack_movers, release_bodies]
+    return [sort_bodies, lone, *first, *later, *bounced, unpack_movers]
+
+
+def release_system(World: type, Body: type) -> Any:
+    """The system that ends the forces on bodies of worlds that are solved by colour."""
+    release_body = body_functions(World, Body).release
+
+    @wl.system
+    def release_bodies(body: Body, world: World):
+        if world.by_colour:
+            release_body(world, body)
+
+    return release_bodies
