@@ -30,23 +30,23 @@ _LIST = """
     const int world = !has_world ? 0 : ordered ? order.data[start + lane] : start + lane;
     const int count = !has_world ? 0 : fixed ? capacity : min(counts.data[world], capacity);
     int stop = count;  // the rows of this world and those before
-    for (int step = 1; step < WORLDS; step *= 2) {
+    for (int step = 1; step < $WORLDS; step *= 2) {
         const int before = __shfl_up_sync(all, stop, step);
         stop += lane >= step ? before : 0;
     }
     const int shift = world * capacity - (stop - count);
-    const int total = __shfl_sync(all, stop, WORLDS - 1);
-    int stops[WORLDS - 1];
+    const int total = __shfl_sync(all, stop, $WORLDS - 1);
+    int stops[$WORLDS - 1];
     #pragma unroll
-    for (int k = 0; k < WORLDS - 1; ++k) stops[k] = __shfl_sync(all, stop, k);
-    for (int first = 0; first < total; first += 32 * ROUNDS) {
-        int row[ROUNDS], value[ROUNDS], number[ROUNDS], place[ROUNDS];
+    for (int k = 0; k < $WORLDS - 1; ++k) stops[k] = __shfl_sync(all, stop, k);
+    for (int first = 0; first < total; first += 32 * $ROUNDS) {
+        int row[$ROUNDS], value[$ROUNDS], number[$ROUNDS], place[$ROUNDS];
         #pragma unroll
-        for (int r = 0; r < ROUNDS; ++r) {
+        for (int r = 0; r < $ROUNDS; ++r) {
             const int item = first + 32 * r + lane;
             int from = 0;
             #pragma unroll
-            for (int k = 0; k < WORLDS - 1; ++k) from += item >= stops[k];
+            for (int k = 0; k < $WORLDS - 1; ++k) from += item >= stops[k];
             row[r] = __shfl_sync(all, shift, from) + item;
             value[r] = item < total ? values.data[row[r]] : 0;
             number[r] = -1;
@@ -54,11 +54,11 @@ _LIST = """
         for (int k = 0; k < num_values; ++k) {
             const int wanted_here = __shfl_sync(all, own, k);
             #pragma unroll
-            for (int r = 0; r < ROUNDS; ++r) if (value[r] == wanted_here) number[r] = k;
+            for (int r = 0; r < $ROUNDS; ++r) if (value[r] == wanted_here) number[r] = k;
         }
         int found = 0;  // rows with the value whose number is the lane
         #pragma unroll
-        for (int r = 0; r < ROUNDS; ++r) {
+        for (int r = 0; r < $ROUNDS; ++r) {
             if (first + 32 * r + lane >= total) number[r] = -1;
             if (first + 32 * r < total) {  // for all threads of the warp
                 const bool fits = number[r] >= 0;
@@ -76,7 +76,7 @@ _LIST = """
         }
         const int begin = found > 0 ? atomicAdd(&sizes.data[first_list + lane], found) : 0;
         #pragma unroll
-        for (int r = 0; r < ROUNDS; ++r) {
+        for (int r = 0; r < $ROUNDS; ++r) {
             if (first + 32 * r < total) {
                 const int base = __shfl_sync(all, begin, number[r] & 31);
                 if (number[r] >= 0) rows.data[(size_t)(first_list + number[r]) * stride + base + place[r]] = row[r];
@@ -94,7 +94,7 @@ _LIST = """
             }
     }
 #endif
-""".replace("WORLDS", str(WORLDS_PER_WARP)).replace("ROUNDS", str(ROUNDS))
+""".replace("$WORLDS", str(WORLDS_PER_WARP)).replace("$ROUNDS", str(ROUNDS))
 
 
 _USED_LISTS = """

@@ -8,31 +8,33 @@ from worldloom.core.kernels.array_types import Ints
 
 ORDERING_THREADS = 1024
 """Threads of a block of the kernels on CUDA, 32 warps."""
-BLOCK_WORLDS = 4096
+WORLDS_PER_THREAD = 4
+"""Worlds that a thread holds at once."""
+BLOCK_WORLDS = WORLDS_PER_THREAD * ORDERING_THREADS
 """Worlds of a block."""
 MAX_WORKLOAD = 31
-"""The largest workload: each has a thread of a warp, which counts its worlds."""
+"""The largest workload: each has a thread of a warp and a warp of a block, which count its worlds."""
 
 # Every warp has a part of the worlds of its block, and counts them by workload in shared memory; threads with the same
 # workload find each other by a vote. ``bins`` are workloads in descending order.
-_COUNT = """
+_COUNT = f"""
     __shared__ int counts[32][32];
     const unsigned int all = 0xffffffffu;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const unsigned int lower = (1u << lane) - 1u;
-    const int first = blockIdx.x * 4096 + warp * 128;
-    int bins[4];
-    for (int k = 0; k < 4; ++k) {
+    const int first = blockIdx.x * {BLOCK_WORLDS} + warp * {32 * WORLDS_PER_THREAD};
+    int bins[{WORLDS_PER_THREAD}];
+    for (int k = 0; k < {WORLDS_PER_THREAD}; ++k) {{
         const int world = first + 32 * k + lane;
         bins[k] = world < num_worlds ? 31 - min(max(workload.data[world], 0), 31) : -1;
-    }
+    }}
     counts[warp][lane] = 0;
     __syncwarp();
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < {WORLDS_PER_THREAD}; ++k) {{
         const unsigned int same = __match_any_sync(all, bins[k]);
         if (bins[k] >= 0 && !(same & lower)) counts[warp][bins[k]] += __popc(same);
         __syncwarp();
-    }
+    }}
     __syncthreads();
 """
 _SUM = "for (int apart = 16; apart > 0; apart /= 2) {0} += __shfl_xor_sync(all, {0}, apart);"
@@ -73,7 +75,7 @@ _PLACE_WORLDS = f"""
     {_SUM.format("larger")}
     counts[lane][warp] = larger + before + up_to - own;
     __syncthreads();
-    for (int k = 0; k < 4; ++k) {{
+    for (int k = 0; k < {WORLDS_PER_THREAD}; ++k) {{
         const unsigned int same = __match_any_sync(all, bins[k]);
         const int place = bins[k] < 0 ? 0 : counts[warp][bins[k]];
         __syncwarp();
