@@ -273,7 +273,8 @@ class KernelWriter:
         for column in columns_to_load(blocks, shared):
             lines.append(f"{register_name(column)} = {self.columns.load(column, arguments, loaded)}")
             loaded.add(column)
-        kept = self._kept(group, blocks, loaded) if not as_stage else []
+        stored = stored_columns(blocks, self.register_only, self.schedule.aliases)
+        kept = self._kept(group, blocks, loaded & stored) if not as_stage else []
         lines += [f"{kept_name(column)} = {register_name(column)}" for column in kept]
         first_thread = "if lane == 0: " if group.threads > 1 else ""
         if shares_warps(group):
@@ -306,7 +307,6 @@ class KernelWriter:
             masked += [first_thread + self.columns.store(c, arguments) for c in own if c in written_columns]
             lines += in_branch(branch, masked)
             loaded |= set() if mask is not None else known
-        stored = stored_columns(blocks, self.register_only, self.schedule.aliases)
         changed = {c: self.columns.changed_test(c) if c in kept else first_thread for c in shared}
         return lines + [changed[c] + self.columns.store(c, arguments) for c in shared if c in stored]
 

@@ -191,7 +191,7 @@ def generate(
     :func:`worldloom.core.codegen.tiles.tiled_kernel.tile_limits` for the number of worlds; without them, kernels are
     joined as for a few worlds, and have threads for all worlds.
     """
-    if not tiles.by_workload:
+    if not tiles.by_workload:  # adjacent worlds then share tiles, and nothing orders them
         schedule = replace(schedule, lists={key: replace(rows, workload="") for key, rows in schedule.lists.items()})
     sites, types = FaultSites(), dict[str, Any]()
     functions = KernelFunctions(schedule, sites, types, exact, cuda)

@@ -195,7 +195,10 @@ def _validate_workload(definition: Definition, owner: type[Components]) -> None:
             f"'{owner.__name__}.{names[0]}' is a wl.Workload, which is of a whole world", "declare it in the world"
         )
     if len(names) > 1:
-        raise definition.error(f"the world has {len(names)} workloads, {' and '.join(names)}", "declare one of them")
+        raise definition.error(
+            f"the world has {len(names)} workloads, {' and '.join(names)}",
+            "declare one of them; a world that inherits one, as from physics.World, writes that one",
+        )
 
 
 def _validate_population(definition: Definition, kind: type[Entity], limit: UpTo) -> None:

@@ -42,6 +42,9 @@ class TileLimits:
     registers: int | None = None
     by_workload: bool = False
 
+    def __post_init__(self) -> None:
+        assert not (self.by_workload and self.shared_bytes), "slots in shared memory are those of adjacent worlds"
+
     @property
     def block(self) -> int:
         """Threads of a block."""
