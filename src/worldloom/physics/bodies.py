@@ -54,7 +54,7 @@ class Body(wl.Entity):
     inverse_mass: float  # derived; 0 unless dynamic
     inverse_inertia: wl.mat33  # derived; body frame
     world_inverse_inertia: wl.mat33  # derived; world axes
-    settled: bool  # derived; whether it is static, and both inverse inertias are stored as zeros
+    zero_inverses: bool  # derived; whether it is static, and both inverse inertias are stored as zeros
     radius: float  # derived; bounding sphere, m
     lower: wl.vec3  # derived; bounding box of this step
     upper: wl.vec3  # derived

@@ -105,10 +105,10 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
             factor = wl.diag(own.angular_factor)
             inverse_inertia = factor * scaled_inverse(body.inertia) * factor
         world_inverse = world_inverse_inertia(inverse_inertia, body.rotation)
-        settled = body.motion == STATIC and all_positive_zeros(world_inverse)
-        if not (settled and body.settled):
+        zero_inverses = body.motion == STATIC and all_positive_zeros(world_inverse)
+        if not (zero_inverses and body.zero_inverses):
             own.inverse_inertia, own.world_inverse_inertia = inverse_inertia, world_inverse
-        body.settled = settled
+        body.zero_inverses = zero_inverses
         extents = half_extents(body.shape, body.size, body.radius, body.rotation)
         reach = world.margin
         travel = wl.vec3(0.0, 0.0, 0.0)
