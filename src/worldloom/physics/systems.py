@@ -25,7 +25,7 @@ ALL_SHAPES = (PLANE, SPHERE, CAPSULE, BOX, WEDGE, HULL)
 
 
 Mapping = Literal["auto", "worlds", "colours", "many_bodies"]
-COLOURS_FROM = 16384
+COLOURS_FROM = 8192
 """Worlds of a GPU from which they are solved by colour, where it was not measured."""
 
 
