@@ -116,6 +116,7 @@ def test_a_derived_world_takes_the_systems_of_its_base() -> None:
         ({"max_steps": -1}, "max_steps cannot be -1"),
         ({"max_steps": 1.5}, "max_steps cannot be 1.5"),
         ({"step": [graze, "hunt"]}, "'hunt' is no system and cannot be called"),
+        ({"step": [[graze, graze], graze]}, "the schedule contains a list of 2 entries"),
         ({"entities": {Wolf: 1, type("Sheep", (wl.Entity,), {}): 1, Sheep: 1}}, "two tables would be called 'Sheep'"),
     ],
 )

@@ -66,7 +66,7 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
         if body.motion < STATIC or body.motion > DYNAMIC:
             world.fail("a body has motion {value}: give STATIC, KINEMATIC or DYNAMIC", body.motion)
         if not wl.isfinite(body.size.x + body.size.y + body.size.z):
-            world.fail("the size of body {value} is not finite", body.id)
+            world.fail("the size of body {value} is not finite: give finite lengths", body.id)
         if with_hulls and body.shape == HULL:
             if own.hull < 0:
                 world.fail("a body has hull {value}, which the hull table lacks", own.hull)
@@ -97,7 +97,10 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
         body.inverse_mass = 0.0
         inverse_inertia = wl.mat33()
         if body.motion == DYNAMIC and (body.shape == PLANE or not (body.mass > 0.0 and wl.isfinite(body.mass))):
-            world.fail("body {value} is dynamic and has no mass: give it a shape with a volume, or a mass", body.id)
+            world.fail(
+                "body {value} is dynamic and has no mass above 0: give it a volume or a mass (no plane is dynamic)",
+                body.id,
+            )
         elif body.motion == DYNAMIC and not wl.trace(body.inertia) >= 0.0:
             world.fail("the inertia of body {value} is not positive", body.id)
         elif body.motion == DYNAMIC:

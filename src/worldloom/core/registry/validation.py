@@ -197,7 +197,7 @@ def _validate_workload(definition: Definition, owner: type[Components]) -> None:
     if len(names) > 1:
         raise definition.error(
             f"the world has {len(names)} workloads, {' and '.join(names)}",
-            "declare one of them; a world that inherits one, as from physics.World, writes that one",
+            "keep one of them; a world with bodies has that of physics.World",
         )
 
 
@@ -314,6 +314,11 @@ def _validate_callable(definition: Definition, entry: Any) -> None:
         )
     if isinstance(entry, type) and issubclass(entry, Launch):
         raise definition.error(f"'{name}' is a class of launches and no launch", f"write {name}()")
+    if isinstance(entry, (list, tuple)):
+        raise definition.error(
+            f"the schedule contains a {type(entry).__name__} of {len(entry)} entries",
+            "put its entries into the schedule: [*systems, rule] instead of [systems, rule]",
+        )
     if not callable(entry):
         raise definition.error(f"{entry!r} is no system and cannot be called", "decorate the function with @wl.system")
     annotations = list(getattr(entry, "__annotations__", {}).values())
