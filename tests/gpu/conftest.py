@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +47,18 @@ def copy_columns(source: wl.Simulation, target: wl.Simulation) -> None:
     for table in source.tables.values():
         for column in table:
             target.tables[table.name][column.field.name].assign(column.numpy())
+
+
+@pytest.fixture(autouse=True)
+def share_the_gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests marked ``alone`` wait until no other process runs a test, and make the others wait."""
+    alone = request.node.get_closest_marker("alone") is not None
+    folder = tmp_path_factory.getbasetemp().parent  # of all processes of pytest-xdist
+    with open(folder / "gpu-gate", "w") as gate, open(folder / "gpu-room", "w") as room:
+        fcntl.flock(gate, fcntl.LOCK_EX)  # held while one that is alone waits, so that no other test gets ahead of it
+        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(gate, fcntl.LOCK_UN)
+        yield
 
 
 @pytest.fixture(scope="session")

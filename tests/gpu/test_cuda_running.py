@@ -145,6 +145,7 @@ def used_bytes() -> int:
     return total - free
 
 
+@pytest.mark.alone  # others would allocate and free memory of the GPU meanwhile
 @pytest.mark.parametrize("closed", [True, False], ids=["closed", "dropped"])
 def test_fifty_simulations_leave_nothing_behind(race: wl.Definition, closed: bool) -> None:
     """Each holds 40 MB or more of device memory."""
