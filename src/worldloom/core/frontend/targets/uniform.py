@@ -3,7 +3,16 @@
 The worlds of a warp would run loops of different lengths, and their threads, once apart, would go on apart: each world
 would fetch and issue every instruction of its own. Here all worlds of a warp go through the same statements around
 barriers: a loop lasts as long as that of the longest world, a branch is taken if one world takes it, and a flag of each
-world says whether it takes part. Statements without a barrier are executed by the worlds that take part.
+world says whether it takes part.
+
+Every block of statements has a flag, ``here``. The invariant: before each statement of the block, ``here`` is set in
+the threads of those worlds whose own program would execute the statement now, and in no others. Therefore
+
+- every statement of the user, and every statement that changes the flag of an outer block (``break`` and ``continue``
+  clear the flags from the current block up to the loop), is guarded by ``here``;
+- a barrier, a vote and a reduction over the warp are guarded by nothing but votes, so that all threads execute them;
+- a flag is cleared in all threads before a block with that flag, and then set where ``here`` and the block's condition
+  hold: flags are nested, and a world that left a block is in none of its inner ones.
 """
 
 from __future__ import annotations
@@ -24,7 +33,7 @@ PRESENT = "present"
 
 @dataclass
 class _Loop:
-    """An enclosing loop with barriers: the flag of worlds that have not left it, and those inside an iteration."""
+    """An enclosing loop with barriers: the flag of worlds that have not left it, and those of blocks inside of it."""
 
     alive: str
     inside: list[str]
@@ -72,7 +81,7 @@ class UniformControl:
         if isinstance(node, ast.Break | ast.Continue):
             assert loop is not None
             left = [loop.alive] if isinstance(node, ast.Break) else []
-            return [_set(flag, False) for flag in (*left, *loop.inside)]
+            return [ast.If(nodes.name(here), [_set(flag, False) for flag in (*left, *loop.inside)], [])]
         return [node]  # the barrier itself
 
     def _if(self, node: ast.If, here: str, loop: _Loop | None) -> list[ast.stmt]:
