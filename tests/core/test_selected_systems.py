@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cuda_threads import Machine
+from jumping_worlds import JUMPING, results
 from selected_worlds import GARDEN, Garden, Pot, Seed, Sprout, place
 
 import worldloom as wl
@@ -54,6 +55,18 @@ def test_gathered_rows_and_shared_worlds_as_on_a_gpu() -> None:
         for one, other in zip(rows(cpu), rows(machine_side), strict=True):
             assert np.array_equal(one, other)
     assert len(cpu[Sprout].rows("origin")) > 0
+
+
+@pytest.mark.parametrize("definition", JUMPING, ids=lambda definition: definition.id)
+def test_each_world_of_a_warp_leaves_its_own_loops(definition: wl.Definition) -> None:
+    python, cpu, text = (wl.Simulation(definition, 9, device, seed=0) for device in ("python", "cpu", "cpu"))
+    machine = Machine(text)
+    for _ in range(2):
+        python.step()
+        cpu.step()
+        machine.step()
+        assert results(cpu) == results(python)
+        assert results(text) == results(python)
 
 
 def test_kernels_on_a_gpu() -> None:

@@ -12,6 +12,8 @@ import worldloom as wl
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
 
+from acting_worlds import acting_world, columns, invalid_actions
+from jumping_worlds import JUMPING, results
 from selected_worlds import GARDEN
 
 
@@ -25,3 +27,22 @@ def test_rows_are_gathered_and_worlds_shared(num_worlds: int) -> None:
         for name in names:
             assert np.array_equal(cpu[table].rows(name).numpy(), gpu[table].rows(name).cpu().numpy()), name
     assert np.array_equal(cpu["Cup"].level.numpy(), gpu["Cup"].level.numpy())
+
+
+@pytest.mark.parametrize("autoreset", ["disabled", "same_step"])
+@pytest.mark.parametrize("together", [False, True])
+def test_invalid_actions_are_choice_0(together: bool, autoreset: str) -> None:
+    cpu, gpu = (wl.Simulation(acting_world(together), 300, d, seed=0, autoreset=autoreset) for d in ("cpu", "cuda:0"))
+    for step in range(5):
+        for sim in (cpu, gpu):
+            sim.step(invalid_actions(step, 300))
+        assert columns(gpu) == columns(cpu)
+
+
+@pytest.mark.parametrize("definition", JUMPING, ids=lambda definition: definition.id)
+def test_worlds_of_a_warp_leave_loops_alone(definition: wl.Definition) -> None:
+    cpu, gpu = (wl.Simulation(definition, 67, device, seed=0) for device in ("cpu", "cuda:0"))
+    for _ in range(3):
+        cpu.step()
+        gpu.step()
+        assert results(gpu) == results(cpu)

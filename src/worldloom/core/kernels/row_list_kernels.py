@@ -49,6 +49,7 @@ _LIST = """
             for (int k = 0; k < $WORLDS - 1; ++k) from += item >= stops[k];
             row[r] = __shfl_sync(all, shift, from) + item;
             value[r] = item < total ? values.data[row[r]] : 0;
+            if (choices > 0 && (unsigned int)value[r] >= (unsigned int)choices) value[r] = 0;
             number[r] = -1;
         }
         for (int k = 0; k < num_values; ++k) {
@@ -87,11 +88,14 @@ _LIST = """
     for (int place_of_world = start; place_of_world < end; ++place_of_world) {
         const int world = ordered ? order.data[place_of_world] : place_of_world;
         const int count = fixed || counts.data[world] > capacity ? capacity : counts.data[world];
-        for (int row = world * capacity; row < world * capacity + count; ++row)
+        for (int row = world * capacity; row < world * capacity + count; ++row) {
+            const bool exists = choices == 0 || (unsigned int)values.data[row] < (unsigned int)choices;
+            const int value = exists ? values.data[row] : 0;
             for (int k = 0; k < num_values; ++k) {
                 const int list = place_of_world / tile_worlds * num_values + k;
-                if (values.data[row] == wanted.data[k]) rows.data[(size_t)list * stride + sizes.data[list]++] = row;
+                if (value == wanted.data[k]) rows.data[(size_t)list * stride + sizes.data[list]++] = row;
             }
+        }
     }
 #endif
 """.replace("$WORLDS", str(WORLDS_PER_WARP)).replace("$ROUNDS", str(ROUNDS))
@@ -117,6 +121,7 @@ def _list_worlds(
     fixed: wp.bool,
     capacity: wp.int32,
     values: Ints,
+    choices: wp.int32,
     wanted: Ints,
     num_values: wp.int32,
     stride: wp.int32,
@@ -143,6 +148,7 @@ def list_rows(
     fixed: wp.bool,
     capacity: wp.int32,
     values: Ints,
+    choices: wp.int32,
     wanted: Ints,
     ordered: wp.bool,
     order: Ints,
@@ -159,6 +165,8 @@ def list_rows(
         fixed: Whether all rows are in use.
         capacity: Rows per world in memory.
         values: The component, by row.
+        choices: The number of choices of a discrete action, whose other values count as choice 0, as in systems; 0 for
+            a component that may have any value.
         wanted: The values, shape (num_values,).
         ordered: Whether tiles consist of worlds in an order, and not of adjacent ones.
         order: The worlds in this order, shape (num_worlds,); any array if not ``ordered``.
@@ -177,6 +185,7 @@ def list_rows(
         fixed,
         capacity,
         values,
+        choices,
         wanted,
         wanted.shape[0],
         tile_worlds * capacity,

@@ -37,6 +37,7 @@ class RowList:
         fixed: Whether all of them are in use.
         tiled: Whether every tile, a few worlds, has lists of its own; otherwise the whole batch is one tile.
         workload: The component of the world by which tiles of a large batch are chosen; "" for adjacent worlds.
+        choices: The number of choices of a discrete action, whose other values count as choice 0; else 0.
     """
 
     table: str
@@ -46,6 +47,7 @@ class RowList:
     fixed: bool
     tiled: bool = False
     workload: str = ""
+    choices: int = 0
 
     @property
     def name(self) -> str:

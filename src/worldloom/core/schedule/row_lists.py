@@ -12,8 +12,11 @@ from worldloom.core.kernels.population_kernels import WARP_SIZE
 from worldloom.core.kernels.row_list_kernels import MAX_VALUES, WORLDS_PER_WARP, clear, list_rows
 from worldloom.core.kernels.world_order_kernels import ORDERING_THREADS, count_worlds, num_blocks, place_worlds
 from worldloom.core.model.columns import WORLD, ColumnKey, RowCounts
+from worldloom.core.model.fields import Role
 from worldloom.core.model.launch import Launch, LaunchNode
+from worldloom.core.model.pairs import Pair
 from worldloom.core.model.row_list import ROWS, SIZES, VALUES, RowList
+from worldloom.core.model.spaces import Discrete
 from worldloom.core.schedule.dependencies import changes_rows
 from worldloom.core.schedule.entries import FINISHED, RESET_REQUESTED, RESETTING, Entry, SystemNode
 
@@ -61,6 +64,7 @@ class RowListNode(LaunchNode):
                 self.rows.fixed,
                 self.rows.capacity,
                 values,
+                self.rows.choices,
             ],
             outputs=[
                 listed[VALUES].array,
@@ -119,11 +123,13 @@ def find_lists(entries: Iterable[Entry], counts: RowCounts, workload: str = "") 
     """
     values: dict[ColumnKey, dict[int, None]] = {}
     tiled: set[ColumnKey] = set()
+    choices: dict[ColumnKey, int] = {}
     for entry in entries:
         if isinstance(entry, SystemNode) and entry.system.where is not None and _can_list(entry, counts):
             key = entry.table, entry.system.where.component
             values.setdefault(key, {})[entry.value] = None
             tiled |= {key} if entry.system.together else set()
+            choices[key] = _num_choices(entry)
     by_value = {
         key: RowList(
             *key,
@@ -132,11 +138,19 @@ def find_lists(entries: Iterable[Entry], counts: RowCounts, workload: str = "") 
             fixed=key[0] not in counts.populations,
             tiled=key in tiled,
             workload=workload if key in tiled else "",
+            choices=choices[key],
         )
         for key, found in values.items()
     }
     masks = [name for name, _ in (FINISHED, RESETTING, RESET_REQUESTED)]
     return {**by_value, **{(WORLD, name): RowList(WORLD, name, (1,), 1, fixed=True) for name in masks}}
+
+
+def _num_choices(node: SystemNode) -> int:
+    """The choices of the discrete action by which a system chooses entities; 0 where it is no action."""
+    assert node.system.where is not None and not isinstance(node.view, Pair)
+    field = node.view.fields[node.system.where.component]
+    return field.space.n if field.role is Role.ACTION and isinstance(field.space, Discrete) else 0
 
 
 def _can_list(node: SystemNode, counts: RowCounts) -> bool:
