@@ -126,8 +126,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         )
         with shards.WARP_LOCK:
             self._allocate(external or {}, share, threads)
-            for name, value in (config or {}).items():
-                self.set_config(name, value)
+            self._assign_config(config or {})
             self._compile(fuse, tuned)
         self.reset(seeds=secrets.randbits(32) if seed is None else seed)
         self.pristine = True

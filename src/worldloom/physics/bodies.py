@@ -1,9 +1,13 @@
 """What a world with rigid bodies declares: the components of bodies, of the world, and of contacts."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 import worldloom as wl
 from worldloom.physics.geometry.clipping import Points
+from worldloom.physics.settings_check import frequency_warning
 from worldloom.physics.shapes import BOX, MAX_EDGES, MAX_FACES, MAX_VERTICES
 
 STATIC = 0
@@ -101,6 +105,11 @@ class World(wl.World):
     hull_counts: wl.Config = np.zeros((1, 3), np.int32)
     hull_volume: wl.Config = np.zeros(1, np.float32)
     hull_inertia: wl.Config = np.zeros((1, 9), np.float32)
+
+    @classmethod
+    def config_warning(cls, name: str, values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
+        return frequency_warning(cls.fields, name, values)
+
     largest_reach: float  # derived; m, of bodies within grid_reach, with mapping="many_bodies"
 
     contact_colours: int  # derived; number of colours of contacts in this step

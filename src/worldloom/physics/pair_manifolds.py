@@ -10,7 +10,14 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.geometry.box_contacts import box_box, plane_box
 from worldloom.physics.geometry.clipping import Points
-from worldloom.physics.geometry.manifolds import capsule_end, contact_manifold, plane_round, round_round
+from worldloom.physics.geometry.manifolds import (
+    capsule_end,
+    contact_manifold,
+    meeting_offset,
+    plane_round,
+    round_round,
+    single_point,
+)
 from worldloom.physics.geometry.solid_contacts import plane_solid, solid_solid
 from worldloom.physics.pair_classes import (
     BOX_BOX,
@@ -26,6 +33,7 @@ from worldloom.physics.shapes import (
     BOX,
     HULL,
     PLANE,
+    SPHERE,
     Edges,
     Faces,
     Vertices,
@@ -101,6 +109,12 @@ def general_forms(World: type, Body: type) -> dict[int, Any]:
             p = capsule_end(a.shape, a.size, origin, a.rotation, -1.0)
             q = capsule_end(a.shape, a.size, origin, a.rotation, 1.0)
             normal, points, separations, count = round_round(p, q, a.size.x, r, s, b.size.x, margin)
+            if a.shape == SPHERE and b.shape == SPHERE and separations[0] > 0.0:
+                way = meeting_offset(offset, b.velocity - a.velocity, a.size.x + b.size.x, world.dt)
+                normal = wl.normalize(way)
+                normal, points, separations, count = single_point(
+                    normal * a.size.x, offset - normal * b.size.x, normal, margin
+                )
         return normal, points, separations, count
 
     @wl.function

@@ -1,8 +1,36 @@
-"""The system that names settings of a world with which a step has no meaning."""
+"""What a world says about its settings: faults of those with which a step has no meaning, and warnings."""
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import worldloom as wl
+
+FREQUENCIES = ("contact_frequency",)
+SUBSTEP_SHARE = 0.25  # of the rate of substeps, the highest frequency of a spring
+
+
+def frequency_warning(fields: dict[str, Any], name: str, values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
+    """The warning of a frequency above SUBSTEP_SHARE of the rate of substeps, unless it is the default.
+
+    Args:
+        fields: those of the world.
+        name: of the configuration that was set.
+        values: gives a configuration.
+    """
+    for spring in FREQUENCIES if name in (*FREQUENCIES, "dt", "substeps") else ():
+        frequency, dt, substeps = np.broadcast_arrays(values(spring), values("dt"), values("substeps"))
+        limit = SUBSTEP_SHARE * substeps / np.maximum(dt, 1e-30)
+        over = (frequency > limit * 1.0001) & (frequency != np.float32(fields[spring].default)) & (dt > 0.0)
+        if over.any():
+            world = int(over.argmax())
+            needed = int(np.ceil(frequency[world] * dt[world] / SUBSTEP_SHARE - 1e-3))
+            return (
+                f"{spring} is {frequency[world]:g} Hz and acts as {limit[world]:g} Hz, a quarter of the rate of "
+                f"substeps; give it {needed} substeps instead of {substeps[world]}, or a lower frequency"
+            )
+    return None
 
 
 def settings_system(World: type) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import keyword
 import sys
+from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
 import warp as wp
 
 from worldloom.core.base.errors import DefinitionError, misuse, user_frame
@@ -160,6 +162,14 @@ class World(Components):
         "broken",
         "max_steps",
     }
+
+    @classmethod
+    def config_warning(cls, name: str, values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
+        """What to warn of once the configuration ``name`` is set; ``values`` gives a configuration by its name.
+
+        The values of a configuration are an array whose first dimension is 1, or the number of worlds.
+        """
+        return None
 
 
 def _engine(name: str, dtype: Any, default: Any = 0, transient: bool = False) -> Field:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.base import shards
@@ -34,6 +36,18 @@ class ConfigMixin(SimulationPart):
 
     def set_config(self, name: str, value: Any) -> None:
         """Change a configuration while the simulation runs: one value, or one per world. Nothing is compiled."""
+        self._assign_config({name: value})
+
+    def _assign_config(self, config: Mapping[str, Any]) -> None:
+        """Change some of the configuration, then warn of what the world says about it."""
+        for name, value in config.items():
+            self._assign_one(name, value)
+        for name in config:
+            warning = self.definition.world.config_warning(name, lambda other: self._config(other).numpy())
+            if warning is not None:
+                warnings.warn(f"world '{self.definition.id}': {warning}", stacklevel=4)
+
+    def _assign_one(self, name: str, value: Any) -> None:
         num_worlds = self._simulation().num_worlds
         column, array = self._config(name), to_numpy(value, f"configuration '{name}'")
         shape = column.field.value_shape

@@ -116,6 +116,25 @@ def round_round(p: wl.vec3, q: wl.vec3, radius: float, a: wl.vec3, b: wl.vec3, o
 
 
 @wl.function
+def meeting_offset(offset: wl.vec3, velocity: wl.vec3, reach: float, time: float) -> wl.vec3:
+    """The vector between the centres of two spheres when they meet, or where they pass each other, within a time.
+
+    Args:
+        offset: vector between the centres now, longer than ``reach``.
+        velocity: its rate.
+        reach: the sum of the radii.
+        time: in which it is sought; later, the vector at its end.
+    """
+    speed_sq = wl.length_sq(velocity)
+    approach = -wl.dot(offset, velocity)
+    if approach <= 0.0:
+        return offset
+    root = approach * approach - speed_sq * (wl.length_sq(offset) - reach * reach)
+    meeting = (approach - wl.sqrt(max(root, 0.0))) / speed_sq
+    return offset + velocity * min(meeting, time)
+
+
+@wl.function
 def clip_segment(p: wl.vec3, q: wl.vec3, vertices: Vertices, face: int, normal: wl.vec3):
     """The part of a segment above a face: (start, end, whether there is one)."""
     first = 0.0

@@ -1,0 +1,42 @@
+"""Springs of contacts act up to a quarter of the rate of substeps; a configuration above it is warned of."""
+
+import warnings
+
+import numpy as np
+import pytest
+from physics_scenes import FLOOR, SCENE, BodySpec, Thing, simulate
+
+import worldloom as wl
+from worldloom import physics
+
+
+def test_a_frequency_that_acts_as_a_lower_one_is_warned_of() -> None:
+    with wl.Simulation(SCENE.id, 2, "python", seed=0) as sim:
+        with pytest.warns(UserWarning, match=r"contact_frequency is 120 Hz and acts as 30 Hz.* give it 16 substeps"):
+            sim.set_config("contact_frequency", 120.0)
+        with pytest.warns(UserWarning, match="120 Hz and acts as 60 Hz"):
+            sim.set_config("substeps", 8)
+        with pytest.warns(UserWarning, match="200 Hz and acts as 60 Hz"):
+            sim.set_config("contact_frequency", np.array([30.0, 200.0], np.float32))
+
+
+def test_frequencies_that_act_as_given_are_not_warned_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        config = {"contact_frequency": 120.0, "substeps": 16}  # in any order
+        with wl.Simulation(SCENE.id, 1, "python", seed=0, config=config) as sim:
+            sim.set_config("contact_frequency", 119.0)
+        wl.Simulation("EscapeRoom-v0", 1, "python", seed=0).close()  # its defaults
+
+
+def test_a_higher_frequency_makes_contacts_stiffer() -> None:
+    """Plates of 5 mm with an area of 1 m²: without the substeps, 120 Hz would act as 30 Hz."""
+    plates = [BodySpec(physics.BOX, (0.5, 0.5, 0.0025), (0.0, 0.0, 0.0025 + 0.005 * k)) for k in range(10)]
+    sunk = []
+    for frequency in (30.0, 120.0):
+        sim = simulate([FLOOR, *plates], substeps=16, contact_frequency=frequency)
+        for _ in range(150):
+            sim.step()
+        assert sim.errors() == []
+        sunk.append(0.0475 - float(sim[Thing].position.numpy()[0, 10, 2]))
+    assert sunk[1] < 0.2 * sunk[0] and sunk[1] < 0.005
