@@ -118,7 +118,8 @@ def moved_bytes(table: PopulationTable, entities: int, replaced: float) -> int:
     and every row also has the id of its world, which the system and the compaction read and the compaction writes.
     """
     size = {
-        name: int(np.prod(column.field.value_shape)) * column.dtype.itemsize for name, column in table.columns.items()
+        name: int(np.prod(column.field.value_shape)) * column.dtype.itemsize
+        for name, column in table.all_columns.items()
     }
     home = size.get(ROW_WORLD, 0)
     noted = size["place"] + size["velocity"] + size[SERIAL] + home

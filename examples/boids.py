@@ -77,6 +77,6 @@ if __name__ == "__main__":
     before = order(sim[Boid].velocity.numpy())
     for _ in range(100):
         sim.step()
-    print(f"neighbours: {sim[Boid].neighbours.numpy().mean():.1f} of {sim[Boid].count - 1}")
+    print(f"neighbours: {sim[Boid].neighbours.numpy().mean():.1f} of {sim[Boid].rows_per_world - 1}")
     print(f"order: {before:.2f} at first, {order(sim[Boid].velocity.numpy()):.2f} after 100 steps")
     print("python and cpu agree bit for bit:", compare(few, num_worlds=1, steps=2) is None)

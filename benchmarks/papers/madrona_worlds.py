@@ -44,7 +44,7 @@ class Timed:
 def runner(simulation: wl.Simulation) -> Run:
     """Steps with random actions through ``Simulation.step``; with masks, actions that the current mask allows."""
     tables = [simulation.tables[table] for table, _ in simulation.definition.actions().values()]
-    if any(MASK in table.columns for table in tables):
+    if any(MASK in table.all_columns for table in tables):
         return RandomPlayer(simulation, 1).step_publicly
     return step_runner(simulation, make_actions(simulation))
 

@@ -64,7 +64,7 @@ def test_a_recorded_player_steps_as_by_hand():
         stepped.step(np.array([[word * 2 >> 32] for word in words], np.int32))
     for table in stepped.tables.values():
         for column in table:
-            assert (column.numpy() == played.tables[table.name][column.field.name].numpy()).all(), column.name
+            assert (column.numpy() == played.tables[table.table_name][column.field.name].numpy()).all(), column.name
     assert stepped.world.episode.numpy().sum() > 0
 
 

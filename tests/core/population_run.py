@@ -74,7 +74,8 @@ class Run:
     def read(self) -> dict[str, dict[str, np.ndarray]]:
         """Every column by table and name."""
         return {
-            name: {c.field.name: c.numpy() for c in table.columns.values()} for name, table in self.sim.tables.items()
+            name: {c.field.name: c.numpy() for c in table.all_columns.values()}
+            for name, table in self.sim.tables.items()
         }
 
     def play(self, moods: list[Mood]) -> None:

@@ -64,7 +64,7 @@ def test_next_step_ignores_the_action_and_gives_no_reward(race: wl.Definition, d
     sim.step(STAY)
     assert sim["Runner"].sight.numpy()[..., 0].tolist() == [[1, 1], [0, 0], [4, 4]]
     assert sim["Runner"].reward.numpy().tolist() == [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
-    assert "final_sight" not in sim["Runner"].columns, "there is nothing to keep"
+    assert "final_sight" not in sim["Runner"].all_columns, "there is nothing to keep"
 
 
 def test_next_step_does_not_look_at_ignored_actions(race: wl.Definition) -> None:

@@ -154,7 +154,7 @@ def test_compiled_systems_leave_breakpoints_and_prints_out(stops: list, capsys: 
     for table in sim.tables.values():
         for column in table:
             np.testing.assert_array_equal(
-                column.numpy(), slow.tables[table.name][column.field.name].numpy(), err_msg=column.name
+                column.numpy(), slow.tables[table.table_name][column.field.name].numpy(), err_msg=column.name
             )
 
 

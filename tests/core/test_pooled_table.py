@@ -25,7 +25,7 @@ def sim() -> wl.Simulation:
 def test_its_columns_have_a_row_for_every_place_of_the_batch(sim: wl.Simulation) -> None:
     table = sim[Seed]
     assert isinstance(table, PooledTable)
-    assert table.number.shape == (12,) and table.first.numpy().tolist() == table.offsets.tolist() == [0, 2, 2, 5]
+    assert table.number.shape == (12,) and table.first_rows.numpy().tolist() == table.offsets.tolist() == [0, 2, 2, 5]
     assert table.counts.numpy().tolist() == [2, 0, 3, 1] and table.wl_world.numpy()[:6].tolist() == [0, 0, 2, 2, 2, 3]
     assert (
         repr(table) == "<table Seed: up to 6 per world and 12 in the batch, columns number, sown, wl_serial, wl_world>"

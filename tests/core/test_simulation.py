@@ -179,7 +179,7 @@ def test_memory_per_world_is_the_sum_of_its_columns() -> None:
     sizes = {sim.bytes_per_world for sim in (wl.Simulation("CartPole-v1", n, "cpu", seed=0) for n in (1, 10, 1000))}
     assert len(sizes) == 1
     sim = wl.Simulation("CartPole-v1", 10, "cpu", seed=0)
-    columns = [c for table in sim.tables.values() for c in table.columns.values()]
+    columns = [c for table in sim.tables.values() for c in table.all_columns.values()]
     assert sizes.pop() == sum(c.numpy().nbytes for c in columns if c.field.role is not Role.CONFIG) / 10
 
 

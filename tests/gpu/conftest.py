@@ -35,7 +35,7 @@ def assert_close(one: wl.Simulation, two: wl.Simulation, when: str, atol: float 
     """Every column of two simulations agrees: whole numbers and flags exactly, real numbers within the tolerance."""
     for table in one.tables.values():
         for column in table:
-            a, b = column.numpy(), two.tables[table.name][column.field.name].numpy()
+            a, b = column.numpy(), two.tables[table.table_name][column.field.name].numpy()
             if column.dtype.kind == "f":
                 np.testing.assert_allclose(b, a, atol=atol, rtol=rtol, err_msg=f"{column.name}, {when}")
             else:
@@ -46,7 +46,7 @@ def copy_columns(source: wl.Simulation, target: wl.Simulation) -> None:
     """Bring ``target`` to the state of ``source``, so that the rounding of one step is judged, not its growth."""
     for table in source.tables.values():
         for column in table:
-            target.tables[table.name][column.field.name].assign(column.numpy())
+            target.tables[table.table_name][column.field.name].assign(column.numpy())
 
 
 @pytest.fixture(autouse=True)

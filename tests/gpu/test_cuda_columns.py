@@ -74,7 +74,7 @@ def test_shapes_and_types_are_those_of_the_cpu() -> None:
     gpu, cpu = make(), wl.Simulation(SHOP, 4, "python", seed=0)
     for table in cpu.tables.values():
         for column in table:
-            there = gpu.tables[table.name][column.field.name]
+            there = gpu.tables[table.table_name][column.field.name]
             assert there.shape == column.shape and there.dtype == column.dtype and there.nbytes == column.nbytes
             assert (
                 there.torch().is_cuda

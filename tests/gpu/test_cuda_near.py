@@ -129,8 +129,8 @@ def assert_same(one: wl.Simulation, two: wl.Simulation, when: str) -> None:
     there = np.arange(MOST_BUGS) < counts[:, None]
     for table in one.tables.values():
         for column in table:
-            a, b = column.numpy(), two.tables[table.name][column.field.name].numpy()
-            if table.name == "Bug":
+            a, b = column.numpy(), two.tables[table.table_name][column.field.name].numpy()
+            if table.table_name == "Bug":
                 a, b = a[there], b[there]
             assert a.tobytes() == b.tobytes(), f"{column.name}, {when}"
     for grid in MEADOW.grids.values():

@@ -15,7 +15,7 @@ def test_the_public_step_on_the_gpu_plays_as_the_graph() -> None:
     RandomPlayer(public, 4).step_publicly(40)
     for table in in_graph.tables.values():
         for column in table:
-            assert (column.numpy() == public.tables[table.name][column.field.name].numpy()).all(), column.name
+            assert (column.numpy() == public.tables[table.table_name][column.field.name].numpy()).all(), column.name
 
 
 def test_a_player_on_the_gpu_plays_as_on_the_cpu() -> None:
@@ -28,4 +28,4 @@ def test_a_player_on_the_gpu_plays_as_on_the_cpu() -> None:
     assert cpu.world.episode.numpy().sum() > 0
     for table in cpu.tables.values():
         for column in table:
-            assert (column.numpy() == gpu.tables[table.name][column.field.name].numpy()).all(), column.name
+            assert (column.numpy() == gpu.tables[table.table_name][column.field.name].numpy()).all(), column.name

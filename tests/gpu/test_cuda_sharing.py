@@ -24,7 +24,7 @@ def test_sharing_changes_no_bit(world, autoreset, fuse):
         for table in sims[0].tables.values():
             for column in table:
                 assert np.array_equal(
-                    column.numpy(), sims[1].tables[table.name][column.field.name].numpy(), equal_nan=True
+                    column.numpy(), sims[1].tables[table.table_name][column.field.name].numpy(), equal_nan=True
                 ), column.name
 
 

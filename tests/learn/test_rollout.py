@@ -125,7 +125,7 @@ def by_hand(simulation: wl.Simulation, trainer: PPO, steps: int) -> dict[str, li
     for t in range(steps):
         sight = torch.tensor(simulation[table]["sight"].numpy()).reshape(agent_group.rows, -1)
         found["observations"].append(sight.numpy().copy())
-        has_flags = "active" in simulation[table].columns
+        has_flags = "active" in simulation[table].all_columns
         active = (
             simulation[table]["active"].numpy().reshape(-1).copy() if has_flags else np.ones(agent_group.rows, bool)
         )

@@ -109,7 +109,7 @@ def test_no_component_of_physics_is_hidden_by_an_attribute_of_its_table():
     sim = simulate([FLOOR, BOX])
     for kind in (Thing, SOLID.Contact, SOLID.Joint, physics.Pair):
         table = sim[kind]
-        assert all(getattr(table, name) is table[name] for name in kind.fields if name in table.columns)
+        assert all(getattr(table, name) is table[name] for name in kind.fields if name in table.all_columns)
 
 
 def test_a_force_does_not_push_a_body_at_rest_into_a_wall() -> None:

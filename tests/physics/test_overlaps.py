@@ -30,7 +30,7 @@ wl.register("PhysicsOverlap-v0", world=Scene, entities={Probe: CASES, Thing: CAS
 
 def fill(table, bodies: list[BodySpec]) -> None:
     for name in ("shape", "hull", "size", "position", "rotation"):
-        if name in table.columns:
+        if name in table.all_columns:
             rows = np.array([getattr(body, name) for body in bodies])
             table[name].assign(rows[None].astype(np.int32 if rows.ndim == 1 else np.float32))
 

@@ -343,7 +343,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
     @property
     def bytes_per_world(self) -> int:
         """Memory per world, in bytes."""
-        columns = (c for table in self.tables.values() for c in table.columns.values() if c.owns_memory)
+        columns = (c for table in self.tables.values() for c in table.all_columns.values() if c.owns_memory)
         return sum(c.nbytes for c in columns if c.field.role is not Role.CONFIG) // self.num_worlds
 
     def close(self) -> None:

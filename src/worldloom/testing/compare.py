@@ -232,7 +232,7 @@ def compare_state(simulation: Any, trace: Trace, step: int, variant: str) -> Dif
     """The first difference between a simulation and the reference after a step."""
     differences: list[tuple[str, tuple[int, ...], Any, Any]] = []
     for (kind, name), expected in trace.states[step].items():
-        column = simulation.tables[kind].columns.get(name)
+        column = simulation.tables[kind].all_columns.get(name)
         if column is None or column.field.role.value == "config":
             continue
         actual = _read(simulation, trace, kind, name, expected.shape)

@@ -253,7 +253,7 @@ def test_random_programs_agree(folder: Path, first: list[str], second: list[str]
         compiled.step()
         for table in interpreted.tables.values():
             for column in table:
-                a, b = column.numpy(), compiled.tables[table.name][column.field.name].numpy()
+                a, b = column.numpy(), compiled.tables[table.table_name][column.field.name].numpy()
                 same = np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
                 source = Path(definition.systems[0].source.file)
                 difference = f"{a.tolist()} and {b.tolist()}"

@@ -34,7 +34,10 @@ def put(
 
 def stay(sim: wl.Simulation) -> None:
     sim.step(
-        {f"{kind}.steer": np.zeros((sim.num_worlds, sim[kind].count, 2), np.int32) for kind in ("Tagger", "Runner")}
+        {
+            f"{kind}.steer": np.zeros((sim.num_worlds, sim[kind].rows_per_world, 2), np.int32)
+            for kind in ("Tagger", "Runner")
+        }
     )
 
 

@@ -159,7 +159,10 @@ def test_what_stays_in_a_full_observation_stays(autoreset: Any) -> None:
         if autoreset == "disabled":
             sim.reset(sim.terminated.numpy() | sim.truncated.numpy())
         sim.step(
-            {f"{kind}.move": rng.integers(0, 5, (3, sim[kind].count), dtype=np.int32) for kind in ("Tagger", "Runner")}
+            {
+                f"{kind}.move": rng.integers(0, 5, (3, sim[kind].rows_per_world), dtype=np.int32)
+                for kind in ("Tagger", "Runner")
+            }
         )
         over = sim.terminated.numpy() | sim.truncated.numpy()
         ended += int(over.sum())

@@ -76,7 +76,7 @@ class SharedResources:
 
     def _allocate(self, simulation: Simulation) -> SimulationBuffers:
         device, games = simulation.device, len(self.rom_bank.table)
-        columns = {name: column.array for name, column in simulation.tables[self.kind].columns.items()}
+        columns = {name: column.array for name, column in simulation.tables[self.kind].all_columns.items()}
         return SimulationBuffers(
             emulator=EmulatorBatch(self.rom_bank, simulation.num_worlds, device),
             columns=columns,

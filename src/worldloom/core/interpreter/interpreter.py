@@ -172,7 +172,7 @@ class Interpreter:
         if slot < capacity and (self._spawn_count <= limit or not population.pooled):
             components = {SERIAL: serial, ROW_WORLD: self._world, **values}
             staged = self._rows[population.new_table](row, slot)
-            for name, column in self.tables[population.new_table].columns.items():
+            for name, column in self.tables[population.new_table].all_columns.items():
                 setattr(staged, name, components[name] if name in components else _default(column.field))
         elif population.limit.batch is not None:
             self._spawned[table] = max(self._spawned[table], capacity + 1)
@@ -256,7 +256,7 @@ class Interpreter:
         if population.pooled:
             self._compact_pooled(population)
             return
-        columns, world_table = self.tables[population.table].columns, self.tables[WORLD]
+        columns, world_table = self.tables[population.table].all_columns, self.tables[WORLD]
         names = (f"{population.table}__{name}" for name in ("count", "pending", "changed"))
         counts, pending, changed = (world_table[name].values for name in names)
         for world in np.flatnonzero((pending > 0) | changed).tolist():
@@ -272,7 +272,7 @@ class Interpreter:
             for name, column in columns.items():
                 if not column.field.transient:
                     column.values[first:end] = column.values[survivors]
-                    staged = self.tables[population.new_table].columns.get(name)
+                    staged = self.tables[population.new_table].all_columns.get(name)
                     column.values[end : end + added] = column.field.default if staged is None else staged.values[new]
             dropped = int(pending[world]) - added
             counts[world], pending[world], changed[world] = len(survivors) + added, 0, False
@@ -280,7 +280,7 @@ class Interpreter:
                 self._record_dropped(population, world, dropped)
 
     def _compact_pooled(self, population: Population) -> None:
-        own, new, world = (self.tables[name].columns for name in (population.table, population.new_table, WORLD))
+        own, new, world = (self.tables[name].all_columns for name in (population.table, population.new_table, WORLD))
         dropped = compact_pooled(population, own, new, world, self._spawned[population.table])
         self._spawned[population.table] = 0
         for index in np.flatnonzero(dropped).tolist():

@@ -19,7 +19,7 @@ def start(node: LaunchNode, simulation: Any) -> None:
     InputError where they change a column that it does not name, or a world that its mask excludes.
     """
     tables: dict[str, Table] = simulation.tables
-    checked = [] if node.engine else [column for table in tables.values() for column in table.columns.values()]
+    checked = [] if node.engine else [column for table in tables.values() for column in table.all_columns.values()]
     before = [np.array(column.values) for column in checked]
     node.start(simulation.prepared, tables, (0, simulation.num_worlds), simulation.device, None)
     for column, old in zip(checked, before, strict=True):

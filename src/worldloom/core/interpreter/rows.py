@@ -75,10 +75,10 @@ class ArrayView:
 
 def row_class(table: Table) -> type[Row]:
     """The class of the rows of a table. It holds the memory of all columns but configurations, which can be resized."""
-    members: dict[str, Any] = {"__slots__": (), "_columns": table.columns, "_table": table.name}
-    for name, column in table.columns.items():
+    members: dict[str, Any] = {"__slots__": (), "_columns": table.all_columns, "_table": table.table_name}
+    for name, column in table.all_columns.items():
         members.setdefault(name, property(_getter(column), _setter(column)))
-    return type(table.name, (Row,), members)
+    return type(table.table_name, (Row,), members)
 
 
 def raw(row: Row, name: str) -> Any:

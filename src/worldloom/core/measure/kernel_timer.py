@@ -31,7 +31,9 @@ class PreservedState:
 
     def __init__(self, simulation: Simulation) -> None:
         self.simulation, self.pristine = simulation, simulation.pristine
-        columns = [column.array for table in simulation.executor.tables.values() for column in table.columns.values()]
+        columns = [
+            column.array for table in simulation.executor.tables.values() for column in table.all_columns.values()
+        ]
         wp.synchronize_device(simulation.device)  # the last step may have run on any stream
         self.copies = [(array, wp.clone(array)) for array in (*columns, *simulation._fault_buffers)]
 
@@ -65,7 +67,7 @@ class KernelTimer:
         self.backups = {
             column.name: wp.clone(column.array)
             for table in executor.tables.values()
-            for column in table.columns.values()
+            for column in table.all_columns.values()
         }
 
     def time_kernel(

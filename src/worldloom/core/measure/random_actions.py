@@ -51,7 +51,7 @@ def random_actions(simulation: Simulation, generator: np.random.Generator) -> di
         assert field.space is not None
         columns = simulation.tables[table]
         action = random_action(field.space, columns[field.name].shape, generator)
-        if isinstance(field.space, Discrete) and MASK in columns.columns:
+        if isinstance(field.space, Discrete) and MASK in columns.all_columns:
             mask = columns[MASK].numpy()
             if mask.shape == (*action.shape, field.space.n):
                 action = _allowed(action, mask != 0)

@@ -17,13 +17,32 @@ from worldloom.core.model.declarations import declare
 from worldloom.core.model.dtypes import canonical
 from worldloom.core.model.fields import Field, Role
 
-_RESERVED_ENTITY = {"id", "ref", "terminate", "truncate", "active", "terminated", "truncated", "despawn"}
+TABLE_ATTRIBUTES = {"table_name", "all_columns", "rows_per_world", "locate"}
+"""Attributes of a table, ``sim[Kind]`` and ``sim.world``, which would hide a component of the same name."""
+_RESERVED_ENTITY = TABLE_ATTRIBUTES | {
+    "id",
+    "ref",
+    "terminate",
+    "truncate",
+    "active",
+    "terminated",
+    "truncated",
+    "despawn",
+}
 # fmt: off
-_RESERVED_WORLD = {
+_RESERVED_WORLD = TABLE_ATTRIBUTES | {
     "id", "all", "at", "count", "near", "nearest", "spawn", "terminate", "truncate", "fail",
     "random", "integer", "normal", "choice", "weighted", "shuffle",
 }
 # fmt: on
+
+
+def class_error(kind: type[Components], problem: str, fix: str, member: str | None = None) -> DefinitionError:
+    """The error at a class, or at the component ``member`` where the class or a base declares it."""
+    bases = (base for base in kind.__mro__ if issubclass(base, Components))
+    owner = next((base for base in bases if member in inspect.get_annotations(base)), kind)
+    line = class_line(owner.file, owner.__name__, member, owner.line)
+    return DefinitionError(f"in class '{owner.__name__}': {problem}", fix, owner.file, line)
 
 
 class Components:
@@ -61,7 +80,8 @@ class Components:
                 try:
                     annotation = eval(annotation, names)  # noqa: S307 - the user's own annotation
                 except Exception as error:
-                    raise cls._error(
+                    raise class_error(
+                        cls,
                         f"the annotation of '{name}' cannot be evaluated ({error})",
                         "import or define what it names",
                         name,
@@ -74,7 +94,8 @@ class Components:
                 or "__" in name
                 or keyword.iskeyword(name)
             ):
-                raise cls._error(
+                raise class_error(
+                    cls,
                     f"'{name}' is a name reserved for the engine",
                     "choose another name for the component",
                     name,
@@ -82,11 +103,11 @@ class Components:
             try:
                 fields[name] = declare(name, annotation, vars(cls).get(name), name in vars(cls))
             except TypeError as error:
-                raise cls._error(
-                    str(error), "give it a component type: bool, int, float, wl.vec2, wl.Array(int, 5), ...", name
+                raise class_error(
+                    cls, str(error), "give it a component type: bool, int, float, wl.vec2, wl.Array(int, 5), ...", name
                 ) from None
             except ValueError as error:
-                raise cls._error(str(error), "give it a default that fits, or none", name) from None
+                raise class_error(cls, str(error), "give it a default that fits, or none", name) from None
         annotated = inspect.get_annotations(cls)
         for name, value in vars(cls).items():
             if (
@@ -95,18 +116,13 @@ class Components:
                 and not name.startswith("_")
                 and canonical(type(value)) is not None
             ):
-                raise cls._error(
+                raise class_error(
+                    cls,
                     f"'{name}' has a value and no type, so it is no component",
                     f"write '{name}: {type(value).__name__} = {value!r}'",
                 )
         cls.fields = fields
         cls.declared = {name: fields[name] for name in annotated if name in fields}
-
-    @classmethod
-    def _error(cls, problem: str, fix: str, member: str | None = None) -> DefinitionError:
-        return DefinitionError(
-            f"in class '{cls.__name__}': {problem}", fix, cls.file, class_line(cls.file, cls.__name__, member, cls.line)
-        )
 
 
 class Entity(Components):
@@ -123,13 +139,14 @@ class Entity(Components):
         super().__init_subclass__(**kwargs)
         for field in cls.fields.values():
             if field.role is Role.CONFIG:
-                raise cls._error(
+                raise class_error(
+                    cls,
                     f"'{field.name}' is configuration, which belongs to the world",
                     "declare it in the wl.World class",
                     field.name,
                 )
         if sum(field.role is Role.REWARD for field in cls.fields.values()) > 1:
-            raise cls._error("an entity has one reward at most", "add the terms into one wl.Reward component")
+            raise class_error(cls, "an entity has one reward at most", "add the terms into one wl.Reward component")
 
 
 class Event(Entity):

@@ -30,6 +30,28 @@ until it has one."""
 AGENT_TABLE = "__agents"
 """What the name of a table of agent rows has after that of its population."""
 
+POPULATION_ATTRIBUTES = (
+    "counts",
+    "rows",
+    "mask",
+    "offsets",
+    "padded",
+    "dropped",
+    "agent_rows",
+    "population_spec",
+    "world_columns",
+    "count_problem",
+    "occupied_rows",
+    "occupied_rows_in",
+    "batch_rows",
+    "first_rows",
+    "copied_columns",
+    "copy_worlds",
+    "require_capacity",
+    "rows_of_agents",
+)
+"""Attributes that the table of a population has in addition, those for users first; no component has such a name."""
+
 STEP_BITS, SYSTEM_BITS, SPAWN_INDEX_BITS = 27, 11, 25
 """Bits of the parts of a serial number: the step, the system, and the index of the spawn. No counter is needed."""
 

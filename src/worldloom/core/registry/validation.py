@@ -10,11 +10,11 @@ import numpy as np
 from worldloom.core.frontend.helper import Helper
 from worldloom.core.frontend.system import System
 from worldloom.core.kernels.random import STREAM_SHIFT
-from worldloom.core.model.entity import AGENT_FIELDS, Components, Entity, Has, World
+from worldloom.core.model.entity import AGENT_FIELDS, Components, Entity, Has, World, class_error
 from worldloom.core.model.fields import Role
 from worldloom.core.model.launch import Launch, label_of
 from worldloom.core.model.pairs import MAX_PAIRS, Pair
-from worldloom.core.model.population import SPAWN_INDEX_BITS, SYSTEM_BITS, UpTo, is_event
+from worldloom.core.model.population import POPULATION_ATTRIBUTES, SPAWN_INDEX_BITS, SYSTEM_BITS, UpTo, is_event
 
 if TYPE_CHECKING:
     from worldloom.core.registry.alternatives import Alternatives
@@ -204,6 +204,15 @@ def _validate_workload(definition: Definition, owner: type[Components]) -> None:
 def _validate_population(definition: Definition, kind: type[Entity], limit: UpTo) -> None:
     if limit.problem is not None:
         raise definition.error(f"the number of '{kind.__name__}' {limit.problem}", "write for example wl.UpTo(64)")
+    hidden = next((name for name in kind.fields if name in POPULATION_ATTRIBUTES), None)
+    if hidden is not None:
+        raise class_error(
+            kind,
+            f"no component of '{kind.__name__}', whose number varies, can be named '{hidden}': "
+            f"sim[{kind.__name__}].{hidden} is an attribute of its table",
+            "choose another name for the component",
+            hidden,
+        )
     if definition.agents(kind):
         raise definition.error(
             f"entities of kind '{kind.__name__}' end their episodes one by one, but their number varies",

@@ -53,7 +53,7 @@ def allocate_tables(
             tables[name] = Table(name, columns, schedule.counts[name])
         else:
             kind = PooledTable if population.pooled else PopulationTable
-            tables[name] = kind(population, columns, tables[WORLD].columns)
+            tables[name] = kind(population, columns, tables[WORLD].all_columns)
     for population in schedule.counts.populations.values():
         if population.agents:
             tables[population.table].__dict__["rows_of_agents"] = tables[population.agent_table]

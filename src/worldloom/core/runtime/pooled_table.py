@@ -22,33 +22,35 @@ class PooledTable(PopulationTable):
     """
 
     @property
-    def batch(self) -> int:
+    def batch_rows(self) -> int:
         """Rows for all worlds together."""
         return int(self._population.limit.batch or 0)
 
     @property
-    def first(self) -> Column:
+    def first_rows(self) -> Column:
         """The first row of each world, shape (num_worlds,)."""
         return self._world_column("first")
 
     @property
     def offsets(self) -> Any:
         """The first row of each world: a PyTorch tensor, int64 of shape (num_worlds,)."""
-        return self.first.torch().long()
+        return self.first_rows.torch().long()
 
     def count_problem(self, tensors: Mapping[str, Any]) -> str | None:
         problem = super().count_problem(tensors)
         if problem is not None:
             return problem
-        names = (self.counts.name, self.first.name, self[ROW_WORLD].name)
+        names = (self.counts.name, self.first_rows.name, self[ROW_WORLD].name)
         counts, first, owners = (tensors[name].long() for name in names)
         total = int(counts.sum())
-        if total > self.batch:
-            return f"{self.counts.name} adds up to {total:,} entities, and the batch has room for {self.batch:,}"
-        wrong = ((counts > 0) & (first != counts.cumsum(0) - counts) | (first < 0) | (first > self.batch)).nonzero()
+        if total > self.batch_rows:
+            return f"{self.counts.name} adds up to {total:,} entities, and the batch has room for {self.batch_rows:,}"
+        wrong = (
+            (counts > 0) & (first != counts.cumsum(0) - counts) | (first < 0) | (first > self.batch_rows)
+        ).nonzero()
         if len(wrong):
             world = int(wrong[0, 0])
-            value = f"{self.first.name} of world {world} holds {int(first[world]):,}"
+            value = f"{self.first_rows.name} of world {world} holds {int(first[world]):,}"
             return f"{value}, where the rows of that world do not begin"
         mismatches = (owners[:total] != self._owners(counts)).nonzero()
         if len(mismatches) or bool(((owners < -1) | (owners >= len(counts))).any()):
@@ -66,10 +68,10 @@ class PooledTable(PopulationTable):
         import torch
 
         counts = tensors[self.counts.name]
-        return torch.arange(self.batch, device=counts.device) < counts.sum()
+        return torch.arange(self.batch_rows, device=counts.device) < counts.sum()
 
     def occupied_rows(self) -> np.ndarray[Any, Any]:
-        return np.arange(self.batch) < int(self.counts.numpy().sum())
+        return np.arange(self.batch_rows) < int(self.counts.numpy().sum())
 
     @property
     def mask(self) -> Any:
@@ -104,25 +106,27 @@ class PooledTable(PopulationTable):
     def locate(self, index: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
         """The last world that owned the row of an element, and its index there; world -1 for rows never used."""
         world = int(self[ROW_WORLD].numpy()[index[0]])
-        return world, (index[0] - int(self.first.numpy()[world]) if world >= 0 else index[0], *index[1:])
+        return world, (index[0] - int(self.first_rows.numpy()[world]) if world >= 0 else index[0], *index[1:])
 
     @property
     def copied_columns(self) -> list[Column]:
         """The columns that :meth:`copy_worlds` sets."""
-        return [*self.columns.values(), self.counts, self.first]
+        return [*self.all_columns.values(), self.counts, self.first_rows]
 
     def require_capacity(self, sources: Any) -> int:
         """The number of entities after :meth:`copy_worlds`; InputError where they do not fit into the batch."""
         total = int(self.counts.torch()[sources].sum())
-        if total > self.batch:
-            problem = f"the copied worlds hold {total:,} {self.name}, and the batch has room for {self.batch:,}"
+        if total > self.batch_rows:
+            problem = (
+                f"the copied worlds hold {total:,} {self.table_name}, and the batch has room for {self.batch_rows:,}"
+            )
             raise InputError(f"{problem}: raise batch of wl.UpTo")
         return total
 
     def copy_worlds(self, sources: Any) -> None:
         """Give every world the entities of another one, as if all were copied at once.
 
-        It sets the columns, ``counts`` and ``first``, but no other fields of the worlds.
+        It sets the columns, ``counts`` and ``first_rows``, but no other fields of the worlds.
 
         Args:
             sources: The source of each world, itself where it stays: a PyTorch tensor, int64 of shape (num_worlds,).
@@ -132,12 +136,12 @@ class PooledTable(PopulationTable):
         import torch
 
         total = self.require_capacity(sources)
-        counts, first = self.counts.torch(), self.first.torch()
+        counts, first = self.counts.torch(), self.first_rows.torch()
         new_counts = counts[sources].long()
         starts = new_counts.cumsum(0) - new_counts
         shifts = torch.repeat_interleave(first[sources].long() - starts, new_counts)
         index = torch.arange(total, device=counts.device) + shifts
-        for name, column in self.columns.items():
+        for name, column in self.all_columns.items():
             if name not in (ROW_WORLD, DESPAWNED):
                 values = column.torch()
                 values[:total] = values[index]
@@ -147,9 +151,9 @@ class PooledTable(PopulationTable):
 
     @property
     def _population(self) -> Population:
-        population: Population = self.__dict__["population"]
+        population: Population = self.__dict__["population_spec"]
         return population
 
     def __repr__(self) -> str:
-        limits = f"up to {self._population.limit.per_world:,} per world and {self.batch:,} in the batch"
-        return f"<table {self.name}: {limits}, columns {', '.join(c.field.name for c in self)}>"
+        limits = f"up to {self._population.limit.per_world:,} per world and {self.batch_rows:,} in the batch"
+        return f"<table {self.table_name}: {limits}, columns {', '.join(c.field.name for c in self)}>"

@@ -9,25 +9,36 @@ import numpy as np
 
 from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
-from worldloom.core.model.population import Population
+from worldloom.core.model.population import POPULATION_ATTRIBUTES, Population
 from worldloom.core.runtime.column import Column
 
-_POPULATION_ATTRIBUTES = ("counts", "rows", "mask", "offsets", "padded", "dropped", "agent_rows")
+_EARLIER_NAMES = {
+    "name": "table_name",
+    "columns": "all_columns",
+    "count": "rows_per_world",
+    "population": "population_spec",
+    "world": "world_columns",
+}
+"""Earlier names of attributes: they stay readable where a table has no column of that name."""
 
 
 class Table:
-    """Every column of one kind of entity, by name: ``table.x`` or ``table["x"]``."""
+    """Every column of one kind of entity, by name: ``table.x`` or ``table["x"]``.
 
-    name: str
-    columns: dict[str, Column]
-    count: int
-    extra: dict[str, Column]
-    """The engine's own columns: part of the state, and not exported."""
+    Components cannot have the names of its public attributes, ``TABLE_ATTRIBUTES`` of :mod:`worldloom.core.model`.
+    """
 
-    def __init__(self, name: str, columns: dict[str, Column], count: int) -> None:
-        self.__dict__.update(name=name, columns=columns, count=count, extra={})
+    table_name: str
+    all_columns: dict[str, Column]
+    rows_per_world: int
+
+    def __init__(self, name: str, columns: dict[str, Column], rows_per_world: int) -> None:
+        self.__dict__.update(table_name=name, all_columns=columns, rows_per_world=rows_per_world)
 
     def __getattr__(self, name: str) -> Column:
+        if _EARLIER_NAMES.get(name) in self.__dict__ and name not in self.all_columns:
+            attribute: Column = self.__dict__[_EARLIER_NAMES[name]]
+            return attribute
         return self[name]
 
     def __setattr__(self, name: str, values: Any) -> None:
@@ -37,18 +48,16 @@ class Table:
         column.fill(values) if len(values.shape) < len(column.shape) else column.assign(values)
 
     def __repr__(self) -> str:
-        return f"<table {self.name}: {self.count} per world, columns {', '.join(c.field.name for c in self)}>"
+        names = ", ".join(c.field.name for c in self)
+        return f"<table {self.table_name}: {self.rows_per_world} per world, columns {names}>"
 
     def __getitem__(self, name: str) -> Column:
-        columns: dict[str, Column] = self.__dict__.get("columns", {})
-        if name in _POPULATION_ATTRIBUTES and name not in columns:
-            raise AttributeError(
-                f"the number of '{self.__dict__.get('name')}' is fixed: '{name}' is for kinds registered with wl.UpTo"
-            )
+        columns: dict[str, Column] = self.__dict__.get("all_columns", {})
+        table = self.__dict__.get("table_name")
+        if name in POPULATION_ATTRIBUTES and name not in columns:
+            raise AttributeError(f"the number of '{table}' is fixed: '{name}' is for kinds registered with wl.UpTo")
         if name not in columns:
-            raise AttributeError(
-                f"table '{self.__dict__.get('name')}' has no column '{name}': it has {', '.join(columns)}"
-            )
+            raise AttributeError(f"table '{table}' has no column '{name}': it has {', '.join(columns)}")
         return columns[name]
 
     def locate(self, index: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
@@ -57,7 +66,7 @@ class Table:
 
     def __iter__(self) -> Iterator[Column]:
         """The columns whose values persist between two steps."""
-        return (c for c in self.columns.values() if not c.field.transient)
+        return (c for c in self.all_columns.values() if not c.field.transient)
 
 
 class PopulationTable(Table):
@@ -69,7 +78,7 @@ class PopulationTable(Table):
 
     def __init__(self, population: Population, columns: dict[str, Column], world: dict[str, Column]) -> None:
         super().__init__(population.table, columns, population.limit.per_world)
-        self.__dict__.update(population=population, world=world)
+        self.__dict__.update(population_spec=population, world_columns=world)
 
     @property
     def counts(self) -> Column:
@@ -83,7 +92,7 @@ class PopulationTable(Table):
 
     def _world_column(self, part: str) -> Column:
         """A column of the world that belongs to this table, with one value per world."""
-        column: Column = self.__dict__["world"][f"{self.name}__{part}"]
+        column: Column = self.__dict__["world_columns"][f"{self.table_name}__{part}"]
         return column
 
     @property
@@ -95,7 +104,7 @@ class PopulationTable(Table):
         """
         rows: Table | None = self.__dict__.get("rows_of_agents")
         if rows is None:
-            raise InputError(f"'{self.name}' has no agent rows: register it with wl.UpTo(..., agents=True)")
+            raise InputError(f"'{self.table_name}' has no agent rows: register it with wl.UpTo(..., agents=True)")
         return rows
 
     @property
@@ -107,12 +116,12 @@ class PopulationTable(Table):
     def count_problem(self, tensors: Mapping[str, Any]) -> str | None:
         """The problem with the entity counts of a state, columns by ``Table.name``; None where they are valid."""
         counts = tensors[self.counts.name]
-        wrong = ((counts < 0) | (counts > self.count)).nonzero()
+        wrong = ((counts < 0) | (counts > self.rows_per_world)).nonzero()
         if len(wrong) == 0:
             return None
         world = int(wrong[0, 0])
         value = f"{self.counts.name} of world {world} holds {int(counts[world]):,}"
-        return f"{value}, and it must be between 0 and {self.count:,}"
+        return f"{value}, and it must be between 0 and {self.rows_per_world:,}"
 
     def occupied_rows_in(self, tensors: Mapping[str, Any]) -> Any:
         """Which slots hold an entity in a state, columns by ``Table.name``.
@@ -124,11 +133,11 @@ class PopulationTable(Table):
     def _occupied_slots(self, counts: Any) -> Any:
         import torch
 
-        return torch.arange(self.count, device=counts.device) < counts[:, None]
+        return torch.arange(self.rows_per_world, device=counts.device) < counts[:, None]
 
     def occupied_rows(self) -> np.ndarray[Any, Any]:
         """Which slots hold an entity: a NumPy array, bool with the leading axes of the columns."""
-        return np.arange(self.count) < self.counts.numpy()[:, None]
+        return np.arange(self.rows_per_world) < self.counts.numpy()[:, None]
 
     @property
     def mask(self) -> Any:
@@ -151,5 +160,5 @@ class PopulationTable(Table):
         return torch.where(mask, values, torch.as_tensor(fill, device=values.device).to(values.dtype))
 
     def __repr__(self) -> str:
-        limit, names = self.__dict__["population"].limit, ", ".join(c.field.name for c in self)
-        return f"<table {self.name}: {limit} per world, columns {names}>"
+        limit, names = self.__dict__["population_spec"].limit, ", ".join(c.field.name for c in self)
+        return f"<table {self.table_name}: {limit} per world, columns {names}>"

@@ -22,7 +22,7 @@ def state_columns(simulation: Simulation) -> dict[str, Column]:
     Views of other columns come last, so that they are written after them. Agent rows come after the entities whose
     memory they share, see :func:`with_one_copy`.
     """
-    columns = [c for t in simulation.tables.values() for c in (*t, *t.extra.values())]
+    columns = [c for t in simulation.tables.values() for c in t]
     return {c.name: c for c in sorted(columns, key=lambda c: c.view_of is not None)}
 
 

@@ -140,9 +140,7 @@ def _reset_is_complete(simulation: Simulation) -> bool:
     if simulation.has_host_calls:
         return False
     known = {(WORLD, name) for name in ENGINE_FIELDS} | {(t, name) for t in simulation.tables for name in AGENT_FIELDS}
-    return not any(
-        _survives_reset(c, known) for t in simulation.tables.values() for c in (*t.columns.values(), *t.extra.values())
-    )
+    return not any(_survives_reset(c, known) for t in simulation.tables.values() for c in t.all_columns.values())
 
 
 def _survives_reset(column: Any, known: set[tuple[str, str]]) -> bool:

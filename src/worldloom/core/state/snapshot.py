@@ -212,7 +212,7 @@ def restore(
         check_values(simulation, columns, tensors, where)
     tensors = with_one_copy(columns, tensors)
     for table in simulation.tables.values():
-        for column in table.columns.values():
+        for column in table.all_columns.values():
             if column.field.transient:  # an interrupted step may have left values
                 column.torch().zero_()
     for name, column in columns.items():

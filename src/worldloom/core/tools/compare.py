@@ -66,7 +66,7 @@ def first_difference(
     differences: list[tuple[Column, Array, Array, Array]] = []
     for table in reference.tables.values():
         for column in table:
-            expected, actual = column.numpy(), other.tables[table.name][column.field.name].numpy()
+            expected, actual = column.numpy(), other.tables[table.table_name][column.field.name].numpy()
             wrong = ~_equal(expected, actual, atol, rtol) & _occupied(table, expected.ndim)
             if wrong.any():
                 differences.append((column, expected, actual, wrong))
@@ -115,7 +115,7 @@ def copy_state(reference: Simulation, other: Simulation) -> None:
     """Copy every column of ``reference`` into ``other``."""
     for table in reference.tables.values():
         for column in table:
-            other.tables[table.name][column.field.name].assign(column.numpy())
+            other.tables[table.table_name][column.field.name].assign(column.numpy())
 
 
 class Comparison:

@@ -282,7 +282,7 @@ class AgentGroup:
             if name == "active" and not own:
                 shape = (
                     self.simulation.num_worlds,
-                    len(member.slots or ()) or self.simulation.tables[member.table].count,
+                    len(member.slots or ()) or self.simulation.tables[member.table].rows_per_world,
                 )
                 sources.append(torch.ones(shape, dtype=torch.bool, device=self.device))
             else:
@@ -295,7 +295,7 @@ class _SliceColumns:
 
     def __init__(self, agent_group: AgentGroup, table: str, masks: bool, policy: PolicyConfig) -> None:
         definition = agent_group.simulation.definition
-        self.count = agent_group.simulation.tables[table].count if table != WORLD else 1
+        self.count = agent_group.simulation.tables[table].rows_per_world if table != WORLD else 1
         tables, columns = agent_group._tables, agent_group.simulation.tables
         fields: dict[str, dict[str, Field]] = {
             WORLD: definition.world.fields,
@@ -310,7 +310,7 @@ class _SliceColumns:
             (
                 ColumnRef(tables[source], LIVES, False)
                 for source in (table, WORLD)
-                if LIVES in columns[tables[source]].columns and not fields[source][LIVES].value_shape
+                if LIVES in columns[tables[source]].all_columns and not fields[source][LIVES].value_shape
             ),
             None,
         )

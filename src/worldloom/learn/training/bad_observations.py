@@ -39,7 +39,7 @@ def find_bad_observation(trainer: Trainer) -> str:
 def agent_name(agent_group: AgentGroup, index: int) -> str:
     """The kind and the slot of agent ``index`` of a group, such as ``Wolf 1``."""
     for part in agent_group.slices:
-        count = agent_group.simulation.tables[part.table].count if part.slots is None else len(part.slots)
+        count = agent_group.simulation.tables[part.table].rows_per_world if part.slots is None else len(part.slots)
         if index < count:
             return f"{part.table} {index if part.slots is None else part.slots[index]}"
         index -= count

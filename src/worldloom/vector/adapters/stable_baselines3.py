@@ -84,7 +84,7 @@ class Sb3VectorEnv(VectorAdapter, VecEnv):  # type: ignore[misc]
         self.worlds.simulation.set_config(attr_name, values)
 
     def _is_config(self, name: str) -> bool:
-        column = self.worlds.simulation.world.columns.get(name)
+        column = self.worlds.simulation.world.all_columns.get(name)
         return column is not None and column.field.role is Role.CONFIG
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
