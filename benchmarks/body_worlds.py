@@ -58,7 +58,7 @@ CROWDED: dict[str, dict[str, Any]] = {
 }
 """Configuration of levels in which bodies are packed together. Cubes that random play never reaches would sleep."""
 GROUPS = {
-    "physics": ("average_friction", "compact Pair", "compact Contact", "compact Joint", "clear_Pair"),
+    "physics": ("adjust_contacts", "compact Pair", "compact Contact", "compact Joint", "clear_Pair"),
     "rays": ("look", "scan", "cast_lidar"),
     "observations": ("describe", "locate", "publish", "observe"),
 }

@@ -62,6 +62,7 @@ class Arena(physics.World):
     move_force: wl.Config = 96.0  # N per choice
     turn_torque: wl.Config = 32.0  # N m per choice
     reach: wl.Config = 2.5  # m, of lock and grab
+    step_height: wl.Config = 0.1  # m, of edges that agents pass, see rules.adjust_contacts
     hidden_reward: wl.Config = 1.0  # of hiders where none is seen; otherwise its negative
     outside_penalty: wl.Config = 10.0
     cone_cosine: wl.Config = cos(0.375 * pi)  # of half the field of view, 135 degrees

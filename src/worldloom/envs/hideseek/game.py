@@ -20,7 +20,7 @@ from worldloom.envs.hideseek.entities import (
 from worldloom.envs.hideseek.observations import describe, describe_self
 from worldloom.envs.hideseek.placement import build_level, enter_agents
 from worldloom.envs.hideseek.rendering import draw
-from worldloom.envs.hideseek.rules import average_friction, begin, keep_statistics, pay, stop_agents
+from worldloom.envs.hideseek.rules import adjust_contacts, begin, keep_statistics, pay, stop_agents
 from worldloom.envs.hideseek.sight import LIDAR, LOOK
 
 EPISODE_LENGTH = 240
@@ -34,6 +34,7 @@ LIMITS = {
     "pile_gap": (0.0, 1.0),
     "preparation": (0, inf),
     "reach": (0.0, inf),
+    "step_height": (0.0, 1.0),
     "lidar_range": (0.0, inf),
 }
 contacts_found = len(SOLID.detection)
@@ -54,7 +55,7 @@ HIDE_SEEK = wl.register(
         act,
         *HANDLE,
         *SOLID.step[:contacts_found],
-        average_friction,
+        adjust_contacts,
         *SOLID.step[contacts_found:],
         stop_agents,
         LOOK,

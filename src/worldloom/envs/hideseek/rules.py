@@ -1,7 +1,13 @@
 """Rewards, and statistics of the episode."""
 
 import worldloom as wl
+from worldloom.envs.hideseek.bodies import AGENT, half_size
 from worldloom.envs.hideseek.entities import EXTENT, SOLID, Agent, Arena, Level, Solid
+from worldloom.physics.bodies import Tangents
+from worldloom.physics.geometry.clipping import Points
+
+STEEP = 0.5
+"""Vertical part of the normal of a contact, below which its faces are steep."""
 
 
 @wl.system
@@ -10,10 +16,35 @@ def begin(world: Arena):
     world.clock = world.step + 1
 
 
-@wl.system
-def average_friction(contact: SOLID.Contact, world: Arena):
-    """The friction of a pair of bodies is the mean of both."""
-    contact.friction = 0.5 * (world.at(Solid, contact.a_id).friction + world.at(Solid, contact.b_id).friction)
+@wl.function
+def highest_point(anchors: Points, count: int) -> float:
+    """Height of the highest point of a contact in the frame of a body, m."""
+    highest = anchors[2]
+    for i in wl.unroll(4):
+        if i < count:
+            highest = max(highest, anchors[3 * i + 2])
+    return highest
+
+
+@wl.system(disjoint=True)
+def adjust_contacts(contact: SOLID.Contact, world: Arena):
+    """The friction of a pair of bodies is the mean of both. Agents pass edges of up to `step_height`.
+
+    An agent on a ramp presses it down by centimetres, so that its front meets the body behind the ramp below the edge.
+    Such a contact has no points: the agent moves over the edge, and the next steps push it up.
+    """
+    a, b = contact.a_id, contact.b_id
+    contact.friction = 0.5 * (world.at(Solid, a).friction + world.at(Solid, b).friction)
+    end = world.first_agent + world.num_agents
+    a_agent, b_agent = a >= world.first_agent and a < end, b >= world.first_agent and b < end
+    if a_agent or b_agent:
+        own = world.at(SOLID.Contact, contact.id)  # for what only these contacts need: it is loaded here
+        if abs(own.normal.z) < STEEP:
+            step = world.step_height - half_size(AGENT).z
+            low = a_agent and highest_point(own.a_anchors, own.num_points) < step
+            if low or (b_agent and highest_point(own.b_anchors, own.num_points) < step):
+                own.num_points = 0
+                own.impulses, own.tangents = wl.vec4(), Tangents()
 
 
 @wl.system
