@@ -64,7 +64,7 @@ def _find_column(simulation: Simulation, name: str) -> Column:
     """The column of a component by ``name`` or ``Table.name``; the world's own come first."""
     table, _, component = name.rpartition(".")
     tables = {table: simulation.tables[table]} if table in simulation.tables else {} if table else simulation.tables
-    found = [owner.columns[component] for owner in tables.values() if component in owner.columns]
+    found = [owner.all_columns[component] for owner in tables.values() if component in owner.all_columns]
     if found and found[0].total is not None:
         raise AttributeError(f"the worlds share the rows of '{name}': read it with simulation['{found[0].table}']")
     if len(found) == 1 or (found and found[0].table == WORLD):
