@@ -9,16 +9,36 @@ import torch
 
 MIN_PARALLEL_ELEMENTS = 1 << 18
 """Elements of an operation from which several threads are faster. Below, they are much slower on a busy machine."""
+MAX_THREADS = 1024
+"""Maximum of the threads that a checkpoint may name."""
+
+
+def useful_threads(elements: int) -> int:
+    """Threads for PyTorch's operations on the CPU, of which the largest has this many ``elements``.
+
+    Sums are rounded in another order with another number of threads.
+    """
+    return 1 if elements < MIN_PARALLEL_ELEMENTS else torch.get_num_threads()
 
 
 @contextmanager
-def use_torch_settings(device: torch.device, elements: int) -> Iterator[None]:
+def one_thread() -> Iterator[None]:
+    """One thread for PyTorch's operations on the CPU, restored on exit."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def use_torch_settings(device: torch.device, threads: int) -> Iterator[None]:
     """Settings that suit ``device``, restored on exit.
 
-    On a GPU: TF32 products, and cuDNN's benchmark mode. On the CPU: one thread where the largest operation has few
-    ``elements``, since threads would wait longer than they work.
+    On a GPU: TF32 products, and cuDNN's benchmark mode. On the CPU: so many ``threads``, see :func:`useful_threads`.
     """
-    threads, precision, benchmark = (
+    before, precision, benchmark = (
         torch.get_num_threads(),
         torch.get_float32_matmul_precision(),
         torch.backends.cudnn.benchmark,
@@ -26,12 +46,12 @@ def use_torch_settings(device: torch.device, elements: int) -> Iterator[None]:
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.benchmark = True
-    elif elements < MIN_PARALLEL_ELEMENTS:
-        torch.set_num_threads(1)
+    else:
+        torch.set_num_threads(threads)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
         torch.set_float32_matmul_precision(precision)
         torch.backends.cudnn.benchmark = benchmark
 

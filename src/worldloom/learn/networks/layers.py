@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
+from worldloom.learn.device.torch_settings import one_thread
 
 ACTOR_GAIN = 0.01
 """Small, so that the initial policy is nearly uniform."""
@@ -62,10 +63,25 @@ def orthogonal(module: _ModuleT, gain: float) -> _ModuleT:
     """``module`` with orthogonal weights times ``gain``, and zero biases."""
     for parameter in module.parameters():
         if parameter.ndim >= 2:
-            nn.init.orthogonal_(parameter, gain)
+            orthogonal_(parameter, gain)
         else:
             nn.init.zeros_(parameter)
     return module
+
+
+@torch.no_grad()
+def orthogonal_(weights: Tensor, gain: float) -> None:
+    """Fill ``weights`` [outputs, ...] with a random (semi-)orthogonal matrix times ``gain`` (Saxe et al., 2014).
+
+    The distribution and the random numbers are those of ``torch.nn.init.orthogonal_``, whose QR decomposition rounds
+    differently with another number of threads. This one runs in float64 by one thread.
+    """
+    rows, columns = len(weights), weights[0].numel()
+    normal = weights.new_empty(rows, columns).normal_()
+    with one_thread():
+        q, r = torch.linalg.qr((normal if rows >= columns else normal.T).to("cpu", torch.float64))
+        q *= r.diagonal().sign()  # makes it uniform over the orthogonal matrices
+    weights.copy_((q if rows >= columns else q.T).reshape(weights.shape)).mul_(gain)
 
 
 class LayerNorm(nn.LayerNorm):

@@ -15,7 +15,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.learn.actions.distributions import to_env_action
 from worldloom.learn.agents.agent_group import AgentGroup
-from worldloom.learn.device.torch_settings import use_torch_settings
+from worldloom.learn.device.torch_settings import use_torch_settings, useful_threads
 from worldloom.learn.play.actors import Actor
 from worldloom.learn.play.episode_metrics import EpisodeMetrics
 
@@ -178,7 +178,7 @@ def play_episodes(
         raise InputError(f"at least one episode must be played, not {episodes}")
     groups = [agent_group for agent_group, _ in actors.values()]
     elements = max(g.rows * sum(part.features for part in g.spec.observations.values()) for g in groups)
-    with use_torch_settings(groups[0].device, elements):
+    with use_torch_settings(groups[0].device, useful_threads(elements)):
         return _play(simulation, actors, episodes, on_progress, max_steps, cut_after)
 
 

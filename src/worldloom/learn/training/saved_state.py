@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.config.json_files import as_float, is_count
+from worldloom.learn.device.torch_settings import MAX_THREADS
 
 
 class SavedState(NamedTuple):
@@ -19,20 +20,24 @@ class SavedState(NamedTuple):
     recent: dict[str, list[tuple[float, float, float]]]
     finished: dict[str, float]
     faults: float
+    threads: int
 
 
 def checked_state(plain: Mapping[str, Any]) -> SavedState:
     """The plain values of a saved training; InputError where a training cannot have saved them."""
     try:
-        iteration, steps, seconds, faults = (
+        iteration, steps, seconds, faults, threads = (
             plain["iteration"],
             plain["steps"],
             as_float(plain["seconds"]),
             as_float(plain.get("faults", 0.0)),
+            plain.get("threads", 0),  # earlier versions did not save it
         )
         if (
             not is_count(iteration)
             or not is_count(steps)
+            or not is_count(threads)
+            or threads > MAX_THREADS
             or not 0.0 <= seconds < math.inf
             or not 0.0 <= faults < math.inf
         ):
@@ -46,7 +51,7 @@ def checked_state(plain: Mapping[str, Any]) -> SavedState:
             "the saved training lacks a value that every training saves, or has an impossible one: "
             "use another checkpoint"
         ) from None
-    return SavedState(iteration, steps, seconds, recent, finished, faults)
+    return SavedState(iteration, steps, seconds, recent, finished, faults, threads)
 
 
 def _episodes(entry: Any) -> tuple[float, float, float]:

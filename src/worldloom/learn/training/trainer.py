@@ -21,7 +21,7 @@ from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.core.state import snapshot
 from worldloom.learn.config.train_config import TrainConfig
-from worldloom.learn.device.torch_settings import use_torch_settings
+from worldloom.learn.device.torch_settings import use_torch_settings, useful_threads
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.play.episode_metrics import LastEpisodes
 from worldloom.learn.training.callbacks import Callback
@@ -89,7 +89,7 @@ class Trainer(ABC):
         """The last evaluation during training."""
         self.in_iteration = False
         """Whether an iteration is under way, so that the state must not be saved."""
-        self._stopping = False
+        self._stopping, self._saved_threads = False, 0
         self._until = config.total_steps
         self._recent: dict[str, deque[tuple[float, float, float]]] = {}
         self._finished: dict[str, float] = {}
@@ -172,6 +172,12 @@ class Trainer(ABC):
     def max_op_elements(self) -> int:
         """Approximate number of elements of the largest operation of an iteration."""
 
+    @property
+    def threads(self) -> int:
+        """Threads of PyTorch's operations on the CPU, on which rounding depends. A resumed training keeps them."""
+        kernels = set(self.kernels().values())
+        return 1 if kernels == {"native"} else self._saved_threads or useful_threads(self.max_op_elements())
+
     # -- the loop ----------------------------------------------------------------------------------------------------
 
     def learn(
@@ -195,7 +201,7 @@ class Trainer(ABC):
         self._until = self.config.total_steps if until is None else min(until, self.config.total_steps)
         callback_list: list[Callback] = [DivergenceCheck(), *_callbacks(callbacks)]
         self._stopping = False
-        with use_torch_settings(self.device, self.max_op_elements()), self._evaluating() as evaluation:
+        with use_torch_settings(self.device, self.threads), self._evaluating() as evaluation:
             for callback in callback_list:
                 callback.on_start(self)
             started, earlier = time.perf_counter(), self.seconds  # without the callbacks' start, such as a tracker's
@@ -331,6 +337,7 @@ class Trainer(ABC):
             "recent": {k: [list(r) for r in v] for k, v in self._recent.items()},
             "finished": dict(self._finished),
             "faults": self._faults,
+            **({"threads": self.threads} if self.device.type == "cpu" else {}),
         }
         return {**worlds, **self.tensors()}, plain
 
@@ -354,7 +361,7 @@ class Trainer(ABC):
         self.iteration, self.steps, self.seconds = saved.iteration, saved.steps, saved.seconds
         self._reports, self.score, self.evaluation = IterationReports(self.device), math.nan, None
         self._recent = {k: deque(v) for k, v in saved.recent.items()}
-        self._finished = saved.finished
+        self._finished, self._saved_threads = saved.finished, saved.threads
         self._faults = self._earlier_faults = saved.faults
 
     def adopt(self, tensors: Tensors) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
-from worldloom.learn.networks.layers import CRITIC_GAIN, activation_gain, activation_module
+from worldloom.learn.networks.layers import CRITIC_GAIN, activation_gain, activation_module, orthogonal_
 
 
 class EnsembleLinear(nn.Module):
@@ -17,7 +17,7 @@ class EnsembleLinear(nn.Module):
         self.weight = nn.Parameter(torch.empty(members, inputs, outputs))
         self.bias = nn.Parameter(torch.zeros(members, 1, outputs))
         for matrix in self.weight.data:
-            nn.init.orthogonal_(matrix, gain)
+            orthogonal_(matrix, gain)
 
     def forward(self, values: Tensor) -> Tensor:
         return torch.baddbmm(self.bias, values, self.weight)
