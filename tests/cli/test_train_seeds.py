@@ -23,6 +23,12 @@ from worldloom.learn.runs.training_run import TrainingRequest
 SHORT = ("CartPole-v1", *FEW, *SMALL["ppo"])
 
 
+def opened(request, seeds):
+    """The folder of seeds, no longer locked."""
+    with open_seed_folder(request, seeds) as folder:
+        return folder
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """The folder of two finished seeds, and what the command printed."""
@@ -116,7 +122,7 @@ def test_a_signal_is_passed_on_to_every_seed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setattr(parallel_seeds, "WORKER", "patient_worker")
     config = PPOConfig(num_envs=8, total_steps=1000, device="cpu")
-    folder = open_seed_folder(TrainingRequest("CartPole-v1", "ppo", config, run_dir=tmp_path / "runs"), (0, 1, 2))
+    folder = opened(TrainingRequest("CartPole-v1", "ppo", config, run_dir=tmp_path / "runs"), (0, 1, 2))
 
     def received():
         ready = all((tmp_path / "runs" / f"ready_{seed}").exists() for seed in (0, 1))
@@ -131,7 +137,7 @@ def test_a_seed_whose_process_is_killed_has_failed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setattr(parallel_seeds, "WORKER", "patient_worker")
     config = PPOConfig(num_envs=8, total_steps=1000, device="cpu", gamma=0.0)  # which the worker takes as its cue
-    folder = open_seed_folder(TrainingRequest("CartPole-v1", "ppo", config, run_dir=tmp_path / "runs"), (0,))
+    folder = opened(TrainingRequest("CartPole-v1", "ppo", config, run_dir=tmp_path / "runs"), (0,))
     train_side_by_side(folder, 1, {"names": []}, lambda progress: None, lambda: None)
     assert "its process was killed by SIGKILL" in folder.results[0].error and "seed_0.log" in folder.results[0].error
 

@@ -11,6 +11,12 @@ from worldloom.learn.experiments.seed_folder import SeedResult, open_seed_folder
 from worldloom.learn.runs.training_run import TrainingRequest
 
 
+def opened(request, seeds):
+    """The folder of seeds, no longer locked."""
+    with open_seed_folder(request, seeds) as folder:
+        return folder
+
+
 @pytest.fixture
 def request_(tmp_path):
     config = PPOConfig(num_envs=8, total_steps=512, device="cpu")
@@ -18,48 +24,48 @@ def request_(tmp_path):
 
 
 def test_finished_seeds_are_not_pending(request_):
-    folder = open_seed_folder(request_, (3, 4, 5, 6))
+    folder = opened(request_, (3, 4, 5, 6))
     folder.record(SeedResult(3, steps=512, finished=True))
     folder.record(SeedResult(4, steps=256, mean_return=20.0))  # interrupted
     folder.record(SeedResult(5, steps=256, finished=True, reached=100.0))
     folder.record(SeedResult(6, error="it diverged"))
-    again = open_seed_folder(replace(request_, resume="yes"), (3, 4, 5, 6))
+    again = opened(replace(request_, resume="yes"), (3, 4, 5, 6))
     assert again.pending() == [4, 6] and again.results == folder.results
 
 
 def test_more_steps_or_another_score_make_seeds_pending(request_):
-    folder = open_seed_folder(request_, (0, 1))
+    folder = opened(request_, (0, 1))
     folder.record(SeedResult(0, steps=512, finished=True))
     folder.record(SeedResult(1, steps=256, finished=True, reached=100.0))
     longer = replace(request_, config=replace(request_.config, total_steps=1024), resume="yes")
-    assert open_seed_folder(longer, (0, 1)).pending() == [0]
-    assert open_seed_folder(replace(request_, stop_at=200.0, resume="yes"), (0, 1)).pending() == [1]
+    assert opened(longer, (0, 1)).pending() == [0]
+    assert opened(replace(request_, stop_at=200.0, resume="yes"), (0, 1)).pending() == [1]
 
 
 def test_the_request_of_a_seed(request_, tmp_path):
-    request = open_seed_folder(request_, (0, 7)).request_of(7)
+    request = opened(request_, (0, 7)).request_of(7)
     assert request.config == replace(request_.config, seed=7) and request.resume == "auto"
     assert request.run_dir == tmp_path / "runs" / "seed_7"
 
 
 def test_seeds_may_be_added_but_not_left_out(request_):
-    open_seed_folder(request_, (0, 1))
+    opened(request_, (0, 1))
     resumed = replace(request_, resume="yes")
-    assert open_seed_folder(resumed, (0, 1, 2)).pending() == [0, 1, 2]
+    assert opened(resumed, (0, 1, 2)).pending() == [0, 1, 2]
     with pytest.raises(InputError, match=r"has seed 2: omit --seeds, or name 0:3 and more"):
-        open_seed_folder(resumed, (0, 1))
+        opened(resumed, (0, 1))
 
 
 def test_folders_that_cannot_be_used_are_refused(request_, tmp_path):
     with pytest.raises(InputError, match="no seeds to resume"):
-        open_seed_folder(replace(request_, resume="yes"), (0,))
-    open_seed_folder(request_, (0,))
+        opened(replace(request_, resume="yes"), (0,))
+    opened(request_, (0,))
     with pytest.raises(InputError, match="already holds runs: give --resume"):
-        open_seed_folder(request_, (0,))
+        opened(request_, (0,))
     (tmp_path / "single").mkdir()
     (tmp_path / "single" / "config.json").write_text("{}")
     with pytest.raises(InputError, match="holds the run of a single seed"):
-        open_seed_folder(replace(request_, run_dir=tmp_path / "single", resume="auto"), (0,))
+        opened(replace(request_, run_dir=tmp_path / "single", resume="auto"), (0,))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +87,7 @@ def test_folders_that_cannot_be_used_are_refused(request_, tmp_path):
     ],
 )
 def test_damaged_files_are_refused(request_, tmp_path, change, message):
-    open_seed_folder(request_, (0,))
+    opened(request_, (0,))
     file = tmp_path / "runs" / "seeds.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
     with pytest.raises(InputError, match=message):
@@ -89,7 +95,7 @@ def test_damaged_files_are_refused(request_, tmp_path, change, message):
 
 
 def test_a_file_that_is_no_json_or_a_link_is_refused(request_, tmp_path):
-    open_seed_folder(request_, (0,))
+    opened(request_, (0,))
     file = tmp_path / "runs" / "seeds.json"
     moved = file.rename(tmp_path / "elsewhere.json")
     file.symlink_to(moved)

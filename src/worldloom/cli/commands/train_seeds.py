@@ -43,8 +43,11 @@ def train_seeds(command: Train, request: TrainingRequest, search: NumEnvsSearch 
     assert command.seeds is not None
     seeds = parse_seeds(command.seeds)
     _check(command)
-    folder = open_seed_folder(request, seeds)
-    with console.keep_stdout_for_json(command.json), without_notices(command.quiet):
+    with (
+        open_seed_folder(request, seeds) as folder,
+        console.keep_stdout_for_json(command.json),
+        without_notices(command.quiet),
+    ):
         train = _train_in_turn if command.parallel_seeds == 1 else _train_side_by_side
         received = train(command, folder)
         curve = _draw(folder) if received != signal.SIGTERM else None

@@ -12,6 +12,7 @@ from typing import Any
 
 import warp as wp
 
+from worldloom.core.base.caches.trusted_files import make_folder, refuse_other_writers, untrusted_reason
 from worldloom.core.base.files import write_error, write_file
 
 FORMAT = 1
@@ -51,6 +52,10 @@ def find(key: str, threads: int) -> TunedConfig | None:
 def load(key: str) -> list[TunedConfig]:
     """All results of a kernel. A damaged file is ignored with a warning."""
     path = folder() / f"{key}.json"
+    for part in (path.parent.parent, path.parent, path):
+        if path.exists() and (reason := untrusted_reason(part)) is not None:
+            _warn(path, reason)
+            return []
     try:
         text = path.read_text()
     except (FileNotFoundError, NotADirectoryError):
@@ -85,10 +90,11 @@ def store(key: str, entry: TunedConfig, about: dict[str, Any]) -> None:
     data = {"format": FORMAT, **about, "settings": [asdict(e) for e in sorted(entries, key=lambda e: e.threads)]}
     path = folder() / f"{key}.json"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     except OSError as error:
         raise write_error(path, error) from None
     write_file(path, json.dumps(data, indent=1))
+    refuse_other_writers(path)
 
 
 def _entry(item: Any) -> TunedConfig | None:

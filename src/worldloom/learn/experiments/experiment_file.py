@@ -11,7 +11,7 @@ from worldloom.core.base.files import reject_symlink, write_error
 from worldloom.core.registry.world_files import file_and_id
 from worldloom.learn.config.json_files import read_json, short_repr
 from worldloom.learn.runs.known_worlds import remember_world
-from worldloom.learn.runs.run_folder import locked
+from worldloom.learn.runs.run_folder import locked, reject_link
 
 
 def read_experiment(file: Path, format_: int, what: str) -> dict[str, Any]:
@@ -54,6 +54,8 @@ def require_same(new: Mapping[str, Any], old: Mapping[str, Any], file: Path) -> 
 def make_folder(path: Path, env: str) -> IO[str]:
     """Create the folder of an experiment, and record the file of its world for this user.
 
+    Raises InputError where the folder of a run in it, or a log, is a symbolic link, before anything is written.
+
     Returns:
         The open file whose lock keeps other processes out, until it is closed.
     """
@@ -67,6 +69,12 @@ def make_folder(path: Path, env: str) -> IO[str]:
         raise StorageError(
             f"{path} cannot be used for an experiment ({error.strerror}): make it writable, or use another folder"
         ) from None
+    try:
+        for run in (*path.glob("seed_*"), *path.glob("trial_*"), *path.glob("member_*"), *path.glob("trial_*/seed_*")):
+            reject_link(run)
+    except InputError:
+        lock.close()
+        raise
     if world_file := file_and_id(env)[0]:
         remember_world(path, world_file)
     return lock

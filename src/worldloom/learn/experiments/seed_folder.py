@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -133,10 +134,12 @@ def holds_seeds(path: Path) -> bool:
     return (Path(path).expanduser() / SEEDS).is_file()
 
 
-def open_seed_folder(request: TrainingRequest, seeds: Sequence[int]) -> SeedFolder:
+@contextmanager
+def open_seed_folder(request: TrainingRequest, seeds: Sequence[int]) -> Iterator[SeedFolder]:
     """Create the folder of ``request``, or open the one to resume; ``seeds`` may be more than it had.
 
-    Raises InputError where there is no folder to resume, or one that must not be.
+    It is kept from other processes until the exit. Raises InputError where there is no folder to resume, or one that
+    must not be.
     """
     path = None if request.run_dir is None else request.run_dir.expanduser()
     exists = path is not None and holds_seeds(path)
@@ -144,21 +147,21 @@ def open_seed_folder(request: TrainingRequest, seeds: Sequence[int]) -> SeedFold
         raise InputError(f"there are no seeds to resume: {path or '--run-dir is missing, and it'} holds none")
     if path is not None and holds_run(path):
         raise InputError(f"{path} holds the run of a single seed: omit --seeds, or use another --run-dir")
-    if path is not None and exists:
-        if request.resume == "no":
-            raise InputError(f"{path} already holds runs: give --resume to continue them, or another --run-dir")
-        saved = read_seed_folder(path)
-        if missing := [seed for seed in saved.seeds if seed not in seeds]:
-            raise InputError(
-                f"{path} has seed {missing[0]}: omit --seeds, or name {format_seeds(saved.seeds)} and more"
-            )
-        folder = SeedFolder(path, request, seeds, list(saved.results.values()))
-    else:
-        path = path or default_folder(find(request.env).id, request.algorithm, None)
-        folder = SeedFolder(path, request, seeds)
-    make_folder(path, request.env)
-    folder.write()
-    return folder
+    path = path or default_folder(find(request.env).id, request.algorithm, None)
+    with make_folder(path, request.env):
+        results: list[SeedResult] = []
+        if holds_seeds(path):  # now that no other process may write it
+            if request.resume == "no":
+                raise InputError(f"{path} already holds runs: give --resume to continue them, or another --run-dir")
+            saved = read_seed_folder(path)
+            if missing := [seed for seed in saved.seeds if seed not in seeds]:
+                raise InputError(
+                    f"{path} has seed {missing[0]}: omit --seeds, or name {format_seeds(saved.seeds)} and more"
+                )
+            results = list(saved.results.values())
+        folder = SeedFolder(path, request, seeds, results)
+        folder.write()
+        yield folder
 
 
 def read_seed_folder(path: Path) -> SeedFolder:

@@ -20,6 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from worldloom.core.base.files import open_regular, read_file, reject_symlink
+
 Message = dict[str, Any]
 Send = Callable[[Message], None]
 
@@ -33,14 +35,15 @@ class WorkerProcess:
     Args:
         module: The module.
         request: What the worker is to do; values for JSON.
-        log: The file for its standard error.
+        log: The file for its standard error; InputError where it is a symbolic link.
         cores: CPU cores that it may use; empty for all.
     """
 
     def __init__(self, module: str, request: Mapping[str, Any], log: Path, cores: Collection[int] = ()) -> None:
         self.log = log
+        reject_symlink(log)
         paths = os.pathsep.join(path for path in sys.path if path)
-        with open(log, "ab") as errors:
+        with os.fdopen(open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as errors:
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 [sys.executable, "-m", module],
                 stdin=subprocess.PIPE,
@@ -80,8 +83,10 @@ class WorkerProcess:
     def describe_exit(self) -> str:
         """How the process exited, in words, with the last line of its log. Call it once it has exited."""
         code = self.process.wait()
+        tail: list[str] = []
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
-        tail = self.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
+        with contextlib.suppress(OSError):
+            tail = read_file(self.log)[-LOG_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
         return f"its process {how}" + (f": {tail[-1].strip()}" if tail else "")
 
     def close(self, wait_s: float = 0.0) -> None:

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from worldloom.core.base.files import open_regular
 from worldloom.learn.runs.metrics_file import PROGRESS_FIELDS
 from worldloom.learn.training.progress import Progress
 
@@ -28,7 +29,7 @@ class MetricsReader:
     def new(self) -> list[Progress]:
         """The rows that were written since the last call."""
         try:
-            with open(self.file, "rb") as stream:
+            with os.fdopen(open_regular(self.file, os.O_RDONLY), "rb") as stream:
                 inode = os.fstat(stream.fileno()).st_ino
                 if inode != self._inode:  # a restarted run replaces the file
                     self._inode, self._offset = inode, 0

@@ -44,7 +44,7 @@ LAUNCH = ".launch"
 """The file in a run's folder with the id of the last launch of ``torchrun`` that wrote there."""
 
 CONFIG, EVENTS, CHECKPOINTS, CURVE, VIDEO = "config.json", "events", "checkpoints", "curve.png", "video.mp4"
-OPPONENTS = "opponents"
+OPPONENTS, TRACKER_FILES = "opponents", "wandb"
 SEEDS = "seeds.json"
 """The file in a folder whose subfolders are the runs of several seeds; see :mod:`worldloom.learn.experiments`."""
 SWEEP, POPULATION = "sweep.json", "population.json"
@@ -122,7 +122,7 @@ class RunFolder:
             raise InputError(f"{self.path} already holds a run: give --resume to continue it, or another folder")
         for name in (CONFIG, METRICS, LAUNCH):
             reject_symlink(self.path / name)
-        for name in (CHECKPOINTS, EVENTS, OPPONENTS):
+        for name in (CHECKPOINTS, EVENTS, OPPONENTS, TRACKER_FILES):
             _refuse_unless_folder(self.path / name)
         if not self._resume:
             for name, exists in (
@@ -338,13 +338,18 @@ def _config_text(config: dict[str, Any]) -> str:
         raise InputError(f"the configuration of a run must be what JSON can hold: {error}") from None
 
 
-def _refuse_unless_folder(path: Path) -> None:
-    """InputError where ``path`` exists and is not a real folder. A symbolic link could lead out of the run's folder."""
+def reject_link(path: Path) -> None:
+    """InputError where ``path`` is a symbolic link, which could lead out of the run's folder."""
     if path.is_symlink():
         raise InputError(
             f"{path} is a symbolic link, which a run's folder must not have: "
             "replace it by what it points to, or remove it"
         )
+
+
+def _refuse_unless_folder(path: Path) -> None:
+    """InputError where ``path`` exists and is not a real folder."""
+    reject_link(path)
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is not a folder, and a run needs a folder there: move it away")
 

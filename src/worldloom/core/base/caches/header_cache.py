@@ -11,6 +11,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 
 import warp as wp
 
+from worldloom.core.base.caches.trusted_files import make_folder, refuse_other_writers, untrusted_reason
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.files import read_file, write_file
 from worldloom.core.base.warp_private import build, host_cpu
@@ -68,13 +70,16 @@ def _store(cache: Path) -> Path:
 
 
 def _restore(store: Path, folder: Path) -> None:
-    """Copy what ``folder`` lacks from ``store``. A damaged file is removed: clang would crash on it."""
+    """Copy what ``folder`` lacks from ``store``. A damaged file is removed: clang would crash on it.
+
+    So is one that another user may have written.
+    """
     for checksum, name, stored in _stored_files(store):
         if (folder / name).exists():
             continue
         with contextlib.suppress(OSError):
             content = read_file(stored)
-            if _checksum(content) == checksum:
+            if _checksum(content) == checksum and not untrusted_reason(stored):
                 (folder / name).write_bytes(content)
             else:
                 stored.unlink()
@@ -82,6 +87,8 @@ def _restore(store: Path, folder: Path) -> None:
 
 def _keep(store: Path, folder: Path) -> None:
     """Copy what ``store`` lacks from ``folder``. A file that Warp removed from ``folder`` was refused by clang."""
+    if untrusted_reason(store):
+        shutil.rmtree(store, ignore_errors=True)
     stored_names = set()
     for _, name, stored in _stored_files(store):
         stored_names.add(name)
@@ -92,14 +99,15 @@ def _keep(store: Path, folder: Path) -> None:
         if file.name not in stored_names:
             with contextlib.suppress(OSError, InputError):  # the next process precompiles them again
                 content = file.read_bytes()
-                store.mkdir(parents=True, exist_ok=True)
+                make_folder(store)
                 write_file(store / f"{_checksum(content)}_{file.name}", content)
+                refuse_other_writers(store / f"{_checksum(content)}_{file.name}")
 
 
 def _stored_files(store: Path) -> Iterator[tuple[str, str, Path]]:
     """The checksum, Warp's name and the path of every stored file."""
     try:
-        names = sorted(os.listdir(store))
+        names = [] if untrusted_reason(store) else sorted(os.listdir(store))
     except OSError:
         return
     for entry in names:

@@ -3,6 +3,7 @@
 Warp stores the source, the binary and the metadata of each module in a folder of its cache, and loads them without a
 check. This module adds a file of checksums to each folder, written before the folder appears in the cache, and compares
 it before the files are loaded. It applies to all modules of the process, since ``wp.launch`` loads modules too.
+A cache that another user may write is not used: its kernels would run in this process.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 import warp as wp
 
 from worldloom.core.base.caches import header_cache
+from worldloom.core.base.caches.trusted_files import refuse_other_writers, untrusted_folder_reason, untrusted_reason
 from worldloom.core.base.errors import CompileError
 from worldloom.core.base.paths import printable_path
 from worldloom.core.base.warp_private import Module, build, meta_file_name, output_file_name
@@ -82,11 +84,16 @@ def install() -> None:
         return
     Module.load = load_verified
     build.safe_rename = rename_with_checksums
+    umask = os.umask(0o022)
     try:
+        os.umask(umask | 0o022)  # a new folder that only this user may write
         build.init_kernel_cache(wp.config.kernel_cache_dir)
     except (OSError, ValueError) as error:
         cache = wp.config.kernel_cache_dir or os.environ.get(CACHE_VARIABLE, "")
         use_temporary(cache, error.strerror or str(error) if isinstance(error, OSError) else str(error))
+    finally:
+        os.umask(umask)
+    _refuse_untrusted(Path(wp.config.kernel_cache_dir))
     remove_stale(Path(wp.config.kernel_cache_dir))
     header_cache.install(Path(wp.config.kernel_cache_dir))
 
@@ -113,6 +120,7 @@ def _load_or_recompile(module: Any, device: Any, block_dim: int | None) -> Any:
     if ready is not None and ready.module_hash == module.get_module_hash(block):
         return ready
     while True:
+        _refuse_untrusted(Path(wp.config.kernel_cache_dir))
         folder = Path(wp.config.kernel_cache_dir) / module.get_module_identifier(block)
         binary = folder / output_file_name(module, device, block)
         cached = False
@@ -126,6 +134,14 @@ def _load_or_recompile(module: Any, device: Any, block_dim: int | None) -> Any:
         except Exception as error:
             _prepare_retry(error, folder, cached)
             module.mark_modified()  # clears the failure, which Warp would raise again
+
+
+def _refuse_untrusted(cache: Path) -> None:
+    """Use a temporary folder where another user may write ``cache``."""
+    reason = untrusted_folder_reason(cache)
+    if reason is not None:
+        fix = f"remove it, or `chmod -R go-w` it if you know all its files, or set {CACHE_VARIABLE} to your own folder"
+        use_temporary(str(cache), reason, fix=fix)
 
 
 load_verified.checked = True  # type: ignore[attr-defined]
@@ -180,9 +196,11 @@ def _require_space(cache: Path) -> None:
 
 
 def is_corrupt(folder: Path, needed: Iterable[str]) -> bool:
-    """Whether a file of ``folder`` differs from its checksum, or one of the ``needed`` files has none."""
+    """Whether a file of ``folder`` differs from its checksum or others may write it, or a ``needed`` one has none."""
     if not os.path.lexists(folder):
         return False
+    if any(untrusted_reason(path) for path in (folder, folder / CHECKSUM_FILE)):
+        return True
     sums = read_checksums(folder)
     if sums is None:
         return True
@@ -190,7 +208,7 @@ def is_corrupt(folder: Path, needed: Iterable[str]) -> bool:
         return True
     for name, expected in sums.items():
         try:
-            if _sum(folder / name) != expected:
+            if untrusted_reason(folder / name) or _sum(folder / name) != expected:
                 return True
         except FileNotFoundError:  # Warp compiles what is missing
             continue
@@ -220,7 +238,10 @@ def rename_with_checksums(source: str, target: str, *rest: Any, **named: Any) ->
     ):
         _rename(source, target, *rest, **named)
         return
-    sums = {file.name: _sum(file) for file in Path(source).iterdir() if file.is_file() and file.name != CHECKSUM_FILE}
+    files = [file for file in Path(source).iterdir() if file.is_file() and file.name != CHECKSUM_FILE]
+    sums = {file.name: _sum(file) for file in files}
+    for path in (Path(source), *files):
+        refuse_other_writers(path)
     _write(Path(source), sums)
     _rename(source, target, *rest, **named)
     if os.path.isdir(source):  # the folder exists, for another device or from another process: Warp adds missing files
@@ -233,6 +254,7 @@ def _write(folder: Path, sums: dict[str, str]) -> None:
     new = folder / f"{CHECKSUM_FILE}.{secrets.token_hex(8)}"
     try:
         new.write_text(json.dumps(sums, sort_keys=True, indent=1))
+        refuse_other_writers(new)
         os.replace(new, folder / CHECKSUM_FILE)
     except OSError:
         with contextlib.suppress(OSError):
@@ -294,8 +316,15 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def use_temporary(cache: str, reason: str, error: Exception | None = None) -> None:
-    """Use a temporary folder as the cache, with one message. Raises CompileError if there is no space for one."""
+def use_temporary(cache: str, reason: str, error: Exception | None = None, fix: str = "") -> None:
+    """Use a temporary folder as the cache, with one message. Raises CompileError if there is no space for one.
+
+    Args:
+        cache: The cache that cannot be used.
+        reason: Why.
+        error: The error that showed it.
+        fix: What the user can do about it; by default set :data:`CACHE_VARIABLE`.
+    """
     global _temporary
     with _LOCK:
         if _temporary is not None and Path(cache) not in (_temporary, _temporary / wp.config.version):
@@ -309,8 +338,12 @@ def use_temporary(cache: str, reason: str, error: Exception | None = None) -> No
             ) from error
         _temporary = folder
         wp.config.kernel_cache_dir = str(folder)
-        fix = f"Set {CACHE_VARIABLE} to a writable folder to keep them"
-        print(f"worldloom: {what}; kernels go to a temporary folder for this run. {fix}.", file=sys.stderr, flush=True)
+        fix = fix or f"set {CACHE_VARIABLE} to a writable folder to keep them"
+        print(
+            f"worldloom: {what}; kernels go to a temporary folder for this run. Fix: {fix}.",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _temporary_folder() -> Path | None:
