@@ -7,25 +7,32 @@ Imports core, vector and, for the infos of its games, atari. No other package im
 
 from typing import TYPE_CHECKING, Any
 
+from worldloom.envpool import registration
+from worldloom.envpool.arguments import ENVPOOL_VERSION
 from worldloom.envpool.gymnasium_pool import GymnasiumEnvPool
 from worldloom.envpool.pool import EnvPool
-from worldloom.envpool.registration import list_all_envs, make, make_dm, make_gym, make_gymnasium, make_spec
+from worldloom.envpool.python import protocol as _protocol  # noqa: F401 - programs read envpool.python.protocol
+from worldloom.envpool.registration import list_all_envs, make, make_dm, make_gym, make_gymnasium, make_spec, register
 from worldloom.envpool.spec import EnvSpec
 
 if TYPE_CHECKING:
     from worldloom.envpool.dm_pool import DMEnvPool
 
+__version__ = ENVPOOL_VERSION
 __all__ = [
     "DMEnvPool",
     "EnvPool",
     "EnvSpec",
     "GymnasiumEnvPool",
+    "__version__",
     "list_all_envs",
     "make",
     "make_dm",
     "make_gym",
     "make_gymnasium",
     "make_spec",
+    "register",
+    "registration",
 ]
 
 if not TYPE_CHECKING:  # a type checker would accept every name

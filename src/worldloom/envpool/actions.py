@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.base.arrays import to_numpy
-from worldloom.core.base.errors import InputError
 from worldloom.core.runtime.action_range import fits, narrowed
+from worldloom.envpool.errors import UseError
 from worldloom.vector.checks import NUMERIC_KINDS, check_action_keys
 from worldloom.vector.world_batch import WorldBatch
 
@@ -69,9 +69,9 @@ class ActionConverter:
     ) -> np.ndarray[Any, Any]:
         values = to_numpy(actions, "the actions")
         if values.dtype.kind not in NUMERIC_KINDS or values.shape[:1] != shape[:1] or values.size != math.prod(shape):
-            raise InputError(
+            raise UseError(
                 f"action '{key}' takes {dtype.name} of shape {shape}, not {values.dtype.name} of shape {values.shape}"
             )
         if dtype.kind == "i" and values.dtype.kind in "iu" and not fits(values, dtype):
-            raise InputError(f"action '{key}' holds numbers that {dtype.name} cannot represent")
+            raise UseError(f"action '{key}' holds numbers that {dtype.name} cannot represent")
         return values.astype(dtype, copy=False).reshape(shape)

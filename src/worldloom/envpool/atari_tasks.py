@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from worldloom.atari.emulator.rom_bank import RAM
 from worldloom.atari.env.settings import NAMES, resolve_settings
 from worldloom.core.model.families import family_of
@@ -20,6 +22,8 @@ INFOS: dict[str, tuple[str, str]] = {
     "ram": ("machine", "uint8"),
 }
 """EnvPool's key of an info, with its column of ``Console`` and EnvPool's dtype."""
+SCREEN_LINES = 210
+"""The lines of every image that EnvPool renders."""
 ELAPSED = "elapsed"
 """The column of ``Console`` that counts the steps of a game. It continues over lost lives, as in EnvPool."""
 SETTINGS = (
@@ -46,6 +50,12 @@ def is_atari(world: Definition) -> bool:
     """Whether a world is one of the Atari games, for one player."""
     family = family_of(world.id)
     return family is not None and family.name == "Atari 2600" and len(world.entities) == 1
+
+
+def fit_screen(images: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Images (n, lines, 160, 3) with EnvPool's 210 lines: without those below, or with black ones."""
+    missing = SCREEN_LINES - images.shape[1]
+    return np.pad(images, ((0, 0), (0, missing), (0, 0), (0, 0))) if missing > 0 else images[:, :SCREEN_LINES]
 
 
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:

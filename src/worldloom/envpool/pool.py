@@ -15,9 +15,11 @@ from worldloom.core.base.errors import InputError, WorldFault
 from worldloom.core.base.not_copyable import NotCopyable
 from worldloom.core.runtime import memory
 from worldloom.core.simulation import Simulation
+from worldloom.envpool import atari_tasks
 from worldloom.envpool.actions import ActionConverter
 from worldloom.envpool.arguments import Arguments
 from worldloom.envpool.async_engine import AsyncEngine
+from worldloom.envpool.errors import UseError
 from worldloom.envpool.spec import EnvSpec
 from worldloom.envpool.state import State
 from worldloom.envpool.sync_engine import SyncEngine
@@ -116,14 +118,17 @@ class EnvPool(NotCopyable, ABC):
         self._check_open()
         render = self._arguments.render
         if render["render_mode"] is None:
-            raise InputError("this pool renders nothing: make it with render_mode='rgb_array'")
+            raise UseError("this pool renders nothing: make it with render_mode='rgb_array'")
         ids = check_env_ids(np.atleast_1d(render["render_env_id"] if env_ids is None else env_ids), len(self), "one")
         size = self._engine.groups[0].size
         images = []
         for id in ids.tolist():
             simulation = self._engine.groups[id // size].batch.simulation
             images.append(next(iter(self._arguments.definition.images(simulation, [id % size]))))
-        return _scale(np.stack(images), render["render_height"], render["render_width"])
+        frames = np.stack(images)
+        if atari_tasks.is_atari(self._arguments.definition):
+            frames = atari_tasks.fit_screen(frames)
+        return _scale(frames, render["render_height"], render["render_width"])
 
     @functools.cached_property
     def _xla(self) -> tuple[Any, Any, Any, Any]:
@@ -189,7 +194,7 @@ def _create_groups(arguments: Arguments, size: int, threads: int | None, time_st
             world_offset=first,
             exact=arguments.exact,
         )
-        groups.append(WorldGroup(batch, first, time_steps))
+        groups.append(WorldGroup(batch, first, time_steps, arguments.frame_stack))
         if not first and size < arguments.num_envs:
             remaining = arguments.num_envs - size
             memory.require_bytes(

@@ -16,7 +16,8 @@ from worldloom.envpool import atari_tasks
 from worldloom.envpool.actions import SINGLE_ACTION
 from worldloom.envpool.arguments import Arguments
 from worldloom.envpool.dm_state import nesting_of
-from worldloom.envpool.state import INFO, OBSERVATION
+from worldloom.envpool.frame_stack import stacked_space
+from worldloom.envpool.state import INFO, OBSERVATION, STATE_INFOS
 from worldloom.vector.env_layout import EnvComponent, EnvLayout, make_layout
 
 PER_PLAYER = -1
@@ -76,13 +77,27 @@ class EnvSpec:
         specs |= {"step_type": _int_spec(()), "trunc": ArraySpec(flag, [], False, True)}
         single = len(self._layout.observations) == 1
         for component in self._layout.observations:
-            specs["obs" if single else OBSERVATION + component.key] = self._component_spec(component, False)
+            specs["obs" if single else OBSERVATION + component.key] = self._stacked(component)
         return specs | {INFO + key: spec for key, spec in self._info_specs().items()}
 
+    def _stacked(self, component: EnvComponent) -> ArraySpec:
+        """The spec of an observation, with the axis of ``frame_stack``."""
+        spec, count = self._component_spec(component, False), self.arguments.frame_stack
+        if count == 1:
+            return spec
+        minimum, maximum = (
+            bound if np.ndim(bound) == 0 else np.stack([bound] * count) for bound in (spec.minimum, spec.maximum)
+        )
+        return ArraySpec(spec.dtype, [count, *component.shape], minimum, maximum)
+
     def _info_specs(self) -> dict[str, ArraySpec]:
-        if not atari_tasks.is_atari(self.arguments.definition):
+        definition = self.arguments.definition
+        if not atari_tasks.is_atari(definition):
             infos = [component for component in self._layout.infos if component.key != "discount"]
-            return {component.key: self._component_spec(component, False) for component in infos}
+            own = {component.key: self._component_spec(component, False) for component in infos}
+            number = np.dtype(np.float32)
+            states = {key: ArraySpec(number, [2], -np.inf, np.inf) for key in STATE_INFOS.get(definition.id, ())}
+            return own | states
         return {
             "lives": _int_spec((PER_PLAYER,)),
             "reward": ArraySpec(np.dtype(np.float32), [PER_PLAYER], -np.inf, np.inf),
@@ -107,7 +122,7 @@ class EnvSpec:
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
         """The space of one environment's observation."""
-        return self._layout.observation_space
+        return stacked_space(self._layout.observation_space, self.arguments.frame_stack)
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:

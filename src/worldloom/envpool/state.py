@@ -18,6 +18,8 @@ State = dict[str, np.ndarray[Any, Any]]
 """Arrays by EnvPool's keys: ``obs`` or ``obs:NAME``, ``reward``, ``done``, ``trunc``, ``elapsed_step``,
 ``info:env_id``, ``info:players.env_id``, one ``info:NAME`` per info, and for dm_env ``discount`` and ``step_type``."""
 OBSERVATION, INFO = "obs:", "info:"
+STATE_INFOS = {"Acrobot-v1": {"state": ("Links", "angles")}}
+"""Infos of EnvPool that are part of a world's state: the table and the column of each, float32 of shape (2,)."""
 FIRST, MID = 0, 1
 """Step types of dm_env; LAST is ``MID + 1``."""
 
@@ -88,7 +90,11 @@ class StateReader:
 
     def _world_infos(self) -> list[StateField]:
         components = [component for component in self._batch.layout.infos if component.key != "discount"]
-        return [self._component(component, INFO + component.key) for component in components]
+        fields = [self._component(component, INFO + component.key) for component in components]
+        for key, (table, name) in STATE_INFOS.get(self._batch.simulation.definition.id, {}).items():
+            column = self._batch.simulation.tables[table][name]
+            fields.append(StateField(INFO + key, np.dtype(np.float32), (2,), self._reader(column, (2,))))
+        return fields
 
     def _atari_infos(self) -> list[StateField]:
         console, fields = self._batch.simulation.tables["Console"], []

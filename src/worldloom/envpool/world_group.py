@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from worldloom.envpool.frame_stack import FrameStack, is_observation
 from worldloom.envpool.state import State, StateReader
 from worldloom.vector.world_batch import WorldBatch
 
@@ -22,17 +23,31 @@ class WorldGroup:
         batch: The worlds, with next-step autoreset.
         first_id: The id of the first environment.
         time_steps: As for :class:`StateReader`.
+        frame_stack: Number of observations that one holds.
     """
 
-    def __init__(self, batch: WorldBatch, first_id: int, time_steps: bool) -> None:
+    def __init__(self, batch: WorldBatch, first_id: int, time_steps: bool, frame_stack: int = 1) -> None:
         self.batch, self.reader = batch, StateReader(batch, first_id, time_steps)
         self.size = batch.num_envs
+        self._stack = FrameStack(frame_stack, self.size) if frame_stack > 1 else None
         self._unstarted: Rows | None = np.ones(self.size, np.bool_)
         """Worlds still at the start that the seed of the constructor gave them; None once there are none."""
 
     def read(self, rows: Rows | None = None) -> State:
-        """Copies of the states of all worlds, or of ``rows`` in their order."""
-        return self.reader.read(rows)
+        """Copies of the states of all worlds, or of ``rows`` in their order; once after each of their steps."""
+        state = self.reader.read(rows)
+        if self._stack is not None:
+            self._stack.push(state, rows)
+        return state
+
+    def row_forms(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The type, and the shape of one environment's row, of every array of a state."""
+        stack = () if self._stack is None else (self._stack.count,)
+        state = self.reader.read(np.zeros(1, np.int64))
+        return {
+            key: (values.dtype, (*stack, *values.shape[1:]) if is_observation(key) else values.shape[1:])
+            for key, values in state.items()
+        }
 
     def reset(self, rows: Rows | None) -> None:
         """Start new episodes in all worlds, or in ``rows``; unstarted worlds keep the episode they have."""

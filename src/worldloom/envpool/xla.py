@@ -111,9 +111,8 @@ def make_xla(
 
 def _state_buffers(engine: SyncEngine | AsyncEngine, rows: int) -> list[_Buffer]:
     """The arrays of a state, in the order of :meth:`StateReader.read`."""
-    reader = engine.groups[0].reader
-    state = {key: (values.dtype, values.shape[1:]) for key, values in reader.read(np.zeros(1, np.int64)).items()}
-    return [_Buffer(key, dtype, (rows, *shape)) for key, (dtype, shape) in state.items()]
+    forms = engine.groups[0].row_forms()
+    return [_Buffer(key, dtype, (rows, *shape)) for key, (dtype, shape) in forms.items()]
 
 
 def _alive(owner: weakref.ref[Any]) -> Any:

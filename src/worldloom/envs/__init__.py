@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
@@ -58,8 +59,12 @@ def load(id: str) -> Definition:
     raise InputError(f"{module.__name__} has no variable with its definition: write NAME = wl.register('{id}', ...)")
 
 
+def _is_available(id: str) -> bool:
+    return not MODULES[id].startswith("locomotion.") or importlib.util.find_spec("mujoco") is not None
+
+
 for _id in MODULES:
-    register_lazily(_id, functools.partial(load, _id))
+    register_lazily(_id, functools.partial(load, _id), functools.partial(_is_available, _id))
 covid.register_worlds()
 dm_suite.register_family()
 hanabi.register_family()

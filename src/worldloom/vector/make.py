@@ -17,7 +17,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import check_settings, family_ids, family_of, split
 from worldloom.core.model.fields import Role
 from worldloom.core.registry.definition import Definition
-from worldloom.core.registry.registry import definition, registered
+from worldloom.core.registry.registry import available_ids, definition
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.vector.checks import check_config_names, resolve_autoreset
 from worldloom.vector.env_layout import make_layout
@@ -238,5 +238,5 @@ def make_spec(id: str | Definition, **settings: Any) -> EnvSpec:
 
 
 def list_all_envs() -> list[str]:
-    """The ids of all registered worlds, and of all worlds of families."""
-    return sorted({*registered(), *family_ids()})
+    """The ids of all registered worlds, and of all worlds of families. No world is built."""
+    return sorted({*available_ids(), *family_ids()})

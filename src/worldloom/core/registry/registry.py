@@ -19,6 +19,8 @@ from worldloom.core.registry.validation import validate_types
 
 _REGISTRY: dict[str, Definition] = {}
 _LAZY_DEFINITIONS: dict[str, Callable[[], Definition]] = {}
+_REQUIREMENTS: dict[str, Callable[[], bool]] = {}
+"""Whether what a lazily registered world needs is there, by its id."""
 _LISTENERS: list[Callable[[str], None]] = []
 
 
@@ -72,13 +74,14 @@ def register(
     return new
 
 
-def register_lazily(id: str, make: Callable[[], Definition]) -> None:
+def register_lazily(id: str, make: Callable[[], Definition], available: Callable[[], bool] | None = None) -> None:
     """Register a world that is built on first use. It may need something that is missing, such as downloaded data.
 
-    ``make`` registers the world under ``id``, or raises an InputError that names what is missing. A second call for the
-    same id discards the definition built before.
+    ``make`` registers the world under ``id``, or raises an InputError that names what is missing. ``available`` says
+    whether it is there, in little time. A second call for the same id discards the definition built before.
     """
     _LAZY_DEFINITIONS[id] = make
+    _REQUIREMENTS[id] = available or (lambda: True)
     _REGISTRY.pop(id, None)
     _notify(id)
 
@@ -143,6 +146,11 @@ def registered() -> dict[str, Definition]:
     """Every registered world by id, in alphabetical order; lazily registered ones where they can be built."""
     unavailable()
     return dict(sorted(_REGISTRY.items()))
+
+
+def available_ids() -> list[str]:
+    """The ids of all registered worlds but those of which something is missing, in order. No world is built."""
+    return sorted({*_REGISTRY, *(id for id in _LAZY_DEFINITIONS if _REQUIREMENTS[id]())})
 
 
 def unavailable() -> dict[str, str]:

@@ -20,7 +20,13 @@ def register_worlds() -> None:
 
 def register_real() -> None:
     """Register ``CovidEconomy-v0``; the data are loaded on first use. A definition built before is dropped."""
-    register_lazily(REAL, _make_real)
+    register_lazily(REAL, _make_real, _has_real)
+
+
+def _has_real() -> bool:
+    from worldloom.envs.covid.data import cache_path
+
+    return cache_path().is_file()
 
 
 def _make_real() -> Definition:
