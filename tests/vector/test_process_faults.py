@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -245,6 +246,75 @@ def test_a_worker_that_cannot_start():
         match=r"the worker of environments 0 to 1 exited with code 7 while it started; the pool is closed",
     ):
         ProcessPool(lambda: os._exit(7), 4, num_workers=2)
+
+
+class Stuck(Moody):
+    """Hangs when it is made, or in every reset."""
+
+    def __init__(self, made: bool) -> None:
+        super().__init__()
+        if made:
+            time.sleep(1000)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        time.sleep(1000)
+
+
+@pytest.mark.timeout(40)
+def test_resets_that_hang_are_reported_after_the_timeout():
+    pool = ProcessPool([Moody, lambda: Stuck(made=False)], num_workers=1, timeout=1.0)
+    with pytest.raises(WorkerError, match=r"^environment 1 did not respond within 1 s.*; the pool is closed") as caught:
+        pool.reset()  # so does that of the new worker
+    assert caught.value.faults[0].reason == "hung" and caught.value.env_id == 1
+    with pytest.raises(wl.InputError, match="this pool is closed"):
+        pool.reset()
+
+
+@pytest.mark.timeout(40)
+def test_an_environment_that_hangs_when_it_is_made_is_reported_after_the_timeouts():
+    words = r"^environment 2 did not respond within \d+ s when it was made; the pool is closed"
+    with pytest.raises(WorkerError, match=words):
+        ProcessPool([Moody, Moody, lambda: Stuck(made=True)], num_workers=2, timeout=1.0, start_timeout=6.0)
+    for wrong in (0, "x"):
+        with pytest.raises(wl.InputError, match="start_timeout is a positive number of seconds"):
+            ProcessPool(Moody, timeout=1.0, start_timeout=wrong)
+
+
+class Informal(Moody):
+    """Its infos are what the pool sets."""
+
+    given: Any = None
+
+    def step(self, action: int) -> Any:
+        return (*super().step(FINE)[:2], action == 1, False, self.given)
+
+
+@pytest.mark.parametrize(("given", "autoreset"), [([1], "same_step"), (None, "next_step")])
+def test_an_info_that_is_no_dictionary_is_the_fault_of_its_environment(given: Any, autoreset: str):
+    with ProcessPool(Informal, 2, num_workers=2, autoreset=autoreset) as pool:
+        pool.reset()
+        pool.set_attr("given", [{"fine": 1}, given])
+        words = (
+            rf"^environment 1 raised when it was stepped: TypeError: its info is of type {type(given).__name__}: step"
+        )
+        with pytest.raises(WorkerError, match=words):
+            pool.step(np.array([0, 1]))
+        *_, truncations, infos = pool.recv()
+        assert truncations.tolist() == [False, True] and infos["fine"][0] == 1
+
+
+def test_too_few_file_descriptors_are_one_sentence():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 12, hard))
+    try:
+        with pytest.raises(
+            wl.InputError, match=r"^the operating system refuses what 64 worker processes need: .*ulimit -n"
+        ):
+            ProcessPool("CartPole-v1", 64, num_workers=64)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with ProcessPool("CartPole-v1", 2, num_workers=1) as pool:
+        pool.reset()
 
 
 def test_a_hung_worker_does_not_hold_up_close():

@@ -1,7 +1,11 @@
 """The asynchronous pool of worlds: every world returns once per round, with the results of a synchronous run."""
 
+import gc
+import subprocess
+import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -251,3 +255,41 @@ def test_a_reset_after_a_failed_step_shows_what_it_made(monkeypatch):
         found = worlds.recv()[0]
         assert np.array_equal(found.ravel(), worlds.simulations[0]["Glider"].height.numpy().ravel())
         assert not np.array_equal(found, kept)
+
+
+def test_a_pool_that_is_dropped_is_freed():
+    def pool_threads():
+        return [t for t in threading.enumerate() if t.name.startswith("worldloom-pool")]
+
+    gc.collect()
+    before = pool_threads()
+    for in_flight in (False, True):
+        worlds = pool(threads=3)
+        receive_after_start(worlds)
+        if in_flight:
+            worlds.send(np.ones((N, 1)), np.arange(N))
+        threads = [t for t in pool_threads() if t not in before]
+        assert len(threads) == 3
+        freed = weakref.ref(worlds), *(weakref.ref(simulation) for simulation in worlds.simulations)
+        del worlds
+        gc.collect()
+        for thread in threads:
+            thread.join(30.0)
+            assert not thread.is_alive()
+        gc.collect()
+        assert [ref() for ref in freed] == [None] * len(freed)
+
+
+@pytest.mark.timeout(120)
+def test_a_program_ends_while_a_pool_steps():
+    program = """
+import numpy as np, worldloom as wl
+pool = wl.make("CartPole-v1", num_envs=8, batch_size=2, seed=0)
+pool.async_reset()
+for _ in range(4):
+    pool.recv()
+pool.send(np.zeros(8, int), np.arange(8))
+print("ends")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")

@@ -12,7 +12,7 @@ import warp as wp
 
 from worldloom.core.base import device as devices
 from worldloom.core.base import nvtx_ranges, shards
-from worldloom.core.base.arrays import checked_int, to_numpy
+from worldloom.core.base.arrays import check_flags, checked_int, to_numpy
 from worldloom.core.base.console import compile_notice
 from worldloom.core.base.errors import InputError
 from worldloom.core.codegen.shared_programs import shared_program, shared_schedule
@@ -102,6 +102,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
         self.definition = registered.with_counts(counts).checked
         mappings = {"config": config, "external": external}
         _check_arguments(num_worlds, autoreset, threads, world_offset, kernels_for, mappings)
+        check_flags(checks=checks, fuse=fuse, exact=exact, share=share, tuned=tuned)
         self.num_worlds, self.autoreset, self.world_offset = num_worlds, autoreset, world_offset
         self.exact, self.kernels_for = exact, kernels_for or num_worlds
         self.device, self.interpreted = devices.resolve(device)

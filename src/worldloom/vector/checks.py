@@ -106,14 +106,14 @@ def check_seeds(seeds: Any, num_worlds: int) -> np.ndarray[Any, Any] | None:
     return array
 
 
-def check_timeout(timeout: Any) -> float:
+def check_timeout(timeout: Any, name: str = "timeout") -> float:
     """``timeout`` as a float.
 
     Raises:
         InputError: If it is no positive number.
     """
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
-        raise InputError(f"timeout is a positive number of seconds, not {timeout!r}")
+        raise InputError(f"{name} is a positive number of seconds, not {timeout!r}")
     return float(timeout)
 
 

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from worldloom.core.base.arrays import checked_int, to_numpy
+from worldloom.core.base.arrays import check_flags, checked_int, to_numpy
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import check_settings, family_ids, family_of, split
 from worldloom.core.model.fields import Role
@@ -85,6 +85,7 @@ def make(
         raise InputError(f"env_type must be 'gymnasium', 'torch' or 'dm', not {env_type!r}")
     num_envs, num_threads = _checked_counts(num_envs, batch_size, num_threads)
     autoreset = resolve_autoreset(autoreset, autoreset_mode, "same_step")
+    check_flags(copy=copy, exact=exact)
     source = os.fspath(id) if isinstance(id, os.PathLike) else id
     if not isinstance(source, (Sequence, Definition)) and not callable(source):
         raise InputError(

@@ -18,6 +18,7 @@ from worldloom.core.model.families import closest_first
 from worldloom.core.model.fields import Role
 from worldloom.core.runtime.column import Column
 from worldloom.core.simulation import Simulation
+from worldloom.vector.world_batch import WorldBatch
 
 
 def get_world_values(simulation: Simulation, name: str) -> tuple[Any, ...]:
@@ -83,6 +84,7 @@ class WorldAttributes:
     """The methods of a Gymnasium vector environment that read and write attributes of its environments."""
 
     simulation: Simulation
+    batch: WorldBatch
     num_envs: int
 
     def render(self) -> tuple[Any, ...] | None:
@@ -115,12 +117,14 @@ class WorldAttributes:
             return (getattr(self, _SHARED_ATTRIBUTES[name]),) * self.num_envs
         if name == "np_random_seed":
             return self._world_seeds()
+        self.batch.check_open()
         return get_world_values(self.simulation, name)
 
     def set_attr(self, name: str, values: Any) -> None:
         """Set a configuration or component of the worlds: a list or tuple holds one value each, else one for all."""
         if name in (*_SHARED_ATTRIBUTES, "np_random_seed"):
             raise InputError(f"'{name}' belongs to all worlds of the batch: pass it to make")
+        self.batch.check_open()
         set_world_values(self.simulation, name, values)
 
     def _has_attr(self, name: str) -> tuple[bool, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from worldloom.core.base.arrays import to_numpy
+from worldloom.core.base.arrays import check_flags, to_numpy
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import definition
@@ -27,6 +27,7 @@ from worldloom.vector.checks import (
     check_seeds,
 )
 from worldloom.vector.env_layout import EnvLayout, make_layout
+from worldloom.vector.errors import ClosedError
 from worldloom.vector.transfer.action_writers import make_action_writer
 from worldloom.vector.transfer.column_readers import Reader, as_tensors, combine_readers
 from worldloom.vector.transfer.graph_step import make_graph_step
@@ -126,6 +127,7 @@ class WorldBatch:
         """
         if backend not in ("numpy", "torch"):
             raise InputError(f"backend must be 'numpy' or 'torch', not {backend!r}")
+        check_flags(copy=copy, gymnasium_types=gymnasium_types)
         check_max_steps(config)
         layout = make_layout(definition)
         seeds = check_seeds(seed, num_worlds)
@@ -164,8 +166,14 @@ class WorldBatch:
             read = self._export_readers[column.name, shape] = self._readers.reader(column, shape)
         return read()
 
+    def check_open(self) -> None:
+        """Raise ClosedError once the simulation is closed."""
+        if self.simulation._closed:
+            raise ClosedError(f"this environment of {self.simulation.definition.id} is closed: make a new one")
+
     def start_episodes(self) -> None:
         """Start new episodes in all worlds; a first call keeps the episodes that the constructor's seed began."""
+        self.check_open()
         self.discard_copies()
         if self.simulation.pristine:
             self.simulation.pristine = False
@@ -216,6 +224,7 @@ class WorldBatch:
 
     def step(self, actions: Any) -> None:
         """Step every world with its action."""
+        self.check_open()
         if self._graph_step is not None and self._graph_step(actions):
             return
         self.discard_copies()

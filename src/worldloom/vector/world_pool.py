@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +22,7 @@ from worldloom.core.runtime import memory
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import StepResult, check_action_keys, check_env_ids, check_seeds, check_timeout
+from worldloom.vector.errors import ClosedError, NoCallError, PendingCallError, WaitTimeoutError
 from worldloom.vector.world_batch import WorldBatch, resolve_definition
 
 
@@ -97,12 +100,13 @@ class WorldPool(NoShallowCopy):
         self._done: queue.SimpleQueue[tuple[int, StepResult | Exception]] = queue.SimpleQueue()
         for item in done:
             self._done.put(item)
+        steps = GroupSteps(self._batches, self._actions, self._jobs, self._done)
         self._threads = [
-            threading.Thread(target=self._run_thread, daemon=True, name=f"worldloom-pool-{i}")
-            for i in range(num_threads)
+            threading.Thread(target=steps.run, daemon=True, name=f"worldloom-pool-{i}") for i in range(num_threads)
         ]
         for thread in self._threads:
             thread.start()
+        self._finalizer = weakref.finalize(self, steps.stop, num_threads)  # it has no reference to the pool
         self.closed = False
 
     def _create_groups(
@@ -139,7 +143,7 @@ class WorldPool(NoShallowCopy):
         """Start a new episode in every world; ``recv`` then returns the first observations, group by group."""
         self._check_open()
         if self._in_flight.any():
-            raise InputError("some worlds are still stepping: receive them all before async_reset")
+            raise PendingCallError("some worlds are still stepping: receive them all before async_reset", "step")
         self._action_received[:] = False
         self._in_flight[:] = True
         for group in range(len(self._batches)):
@@ -153,11 +157,11 @@ class WorldPool(NoShallowCopy):
         """
         self._check_open()
         if not self._in_flight.any():
-            raise InputError("no world is stepping: call async_reset or send first")
+            raise NoCallError("no world is stepping: call async_reset or send first", "step")
         try:
             group, step_result = self._done.get(timeout=self.timeout)
         except queue.Empty:
-            raise InputError(
+            raise WaitTimeoutError(
                 f"no group of worlds came back within {self.timeout:g} s: pass a longer timeout, "
                 "or profile the world's systems"
             ) from None
@@ -235,31 +239,16 @@ class WorldPool(NoShallowCopy):
             for fault in batch.simulation.errors()
         ]
 
-    def _run_thread(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            group, stepping = job
-            batch = self._batches[group]
-            try:
-                batch.step(self._actions[group]) if stepping else batch.start_episodes()
-                step_result = batch.step_result()
-                step_result[4]["env_id"] = np.arange(
-                    group * self.batch_size, (group + 1) * self.batch_size, dtype=np.int32
-                )
-                self._done.put((group, step_result))
-            except Exception as error:
-                self._done.put((group, error))
-
     def _check_open(self) -> None:
         if self.closed:
-            raise InputError("this pool is closed: make a new one")
+            raise ClosedError("this pool is closed: make a new one")
 
     def close(self) -> None:
         """Stop the threads and release the memory."""
         if self.closed:
             return
         self.closed = True
-        for _ in self._threads:
-            self._jobs.put(None)
+        self._finalizer()
         for thread in self._threads:
             thread.join(self.timeout)
         for batch in self._batches:
@@ -271,7 +260,7 @@ class WorldPool(NoShallowCopy):
         done = [self._done.get(timeout=self.timeout) for _ in range(int(self._in_flight.sum()))]
         for item in done:
             self._done.put(item)
-        own = {name: value for name, value in self.__dict__.items() if name not in ("_jobs", "_done", "_threads")}
+        own = {name: value for name, value in self.__dict__.items() if name not in _NOT_COPIED}
         return {**own, "done": done, "num_threads": len(self._threads)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -284,6 +273,54 @@ class WorldPool(NoShallowCopy):
 
     def __exit__(self, *details: object) -> None:
         self.close()
+
+
+_NOT_COPIED = ("_jobs", "_done", "_threads", "_finalizer")
+"""Attributes of a pool that belong to its threads."""
+
+
+class GroupSteps:
+    """The work of a pool's threads. It has no reference to the pool, which is freed when its user drops it.
+
+    Args:
+        batches: The worlds of every group.
+        actions: Their actions.
+        jobs: Groups to step (True) or to reset (False); None ends a thread.
+        done: Groups with their results.
+    """
+
+    def __init__(
+        self,
+        batches: Sequence[WorldBatch],
+        actions: Sequence[dict[str, np.ndarray[Any, Any]]],
+        jobs: queue.SimpleQueue[tuple[int, bool] | None],
+        done: queue.SimpleQueue[tuple[int, StepResult | Exception]],
+    ) -> None:
+        self.batches, self.actions, self.jobs, self.done = batches, actions, jobs, done
+
+    def run(self) -> None:
+        """Step and reset groups until there is a None among the jobs."""
+        while (job := self.jobs.get()) is not None:
+            self.done.put((job[0], self._result(*job)))
+
+    def _result(self, group: int, stepping: bool) -> StepResult | Exception:
+        batch = self.batches[group]
+        try:
+            batch.step(self.actions[group]) if stepping else batch.start_episodes()
+            step_result = batch.step_result()
+            first = group * batch.num_envs
+            step_result[4]["env_id"] = np.arange(first, first + batch.num_envs, dtype=np.int32)
+        except Exception as error:
+            return error
+        return step_result
+
+    def stop(self, num_threads: int) -> None:
+        """End the threads, each after the job that it has begun. Does not wait: garbage collection may call it."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self.jobs.get_nowait()
+        for _ in range(num_threads):
+            self.jobs.put(None)
 
 
 def group_config(

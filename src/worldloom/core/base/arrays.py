@@ -49,3 +49,10 @@ def checked_int(name: str, value: Any, minimum: int, maximum: int = 2**31 - 1) -
     if value > maximum:
         raise InputError(f"{name} must be at most {maximum:,}, not {value}")
     return int(value)
+
+
+def check_flags(**flags: Any) -> None:
+    """Raise InputError if one of ``flags`` is neither True nor False: the text "no" would count as True."""
+    for name, value in flags.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise InputError(f"{name} is True or False, not {value!r}")

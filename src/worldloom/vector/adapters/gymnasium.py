@@ -31,6 +31,7 @@ from worldloom.vector.checks import (
     check_seeds,
     resolve_autoreset,
 )
+from worldloom.vector.errors import InvalidActionError, NotResetError
 from worldloom.vector.render_modes import make_observer
 from worldloom.vector.world_attributes import WorldAttributes
 from worldloom.vector.world_batch import WorldBatch, resolve_definition
@@ -119,6 +120,7 @@ class WorldVectorEnv(NoShallowCopy, WorldAttributes, gymnasium.vector.VectorEnv[
         Returns:
             The observations of all worlds, and infos.
         """
+        self.batch.check_open()
         mask = check_reset_options(options, ("reset_mask",)).get("reset_mask")
         if mask is not None:
             check_reset_mask(mask)
@@ -194,7 +196,7 @@ class WorldVectorEnv(NoShallowCopy, WorldAttributes, gymnasium.vector.VectorEnv[
         (num_envs, ...), and ``infos["_final_obs"]`` masks their rows.
         """
         if self._refuses_ended and self._ended.any():
-            raise InputError(
+            raise NotResetError(
                 f"world {int(self._ended.argmax())} is over: with autoreset='disabled' reset it first, "
                 "reset(options={'reset_mask': mask})"
             )
@@ -217,6 +219,7 @@ class WorldVectorEnv(NoShallowCopy, WorldAttributes, gymnasium.vector.VectorEnv[
         With ``rgb_array_list`` one list per world: its images since the last call, or since its episode began. With
         ``human`` None: every step and reset has been shown.
         """
+        self.batch.check_open()
         if self._observer is not None:
             return self._observer.take_frames()
         if self.render_mode is None:
@@ -309,7 +312,7 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         if type(action) in _INTEGERS and 0 <= action < self._num_choices:
             batched: Any = np.array((action,))
         elif not self._is_valid(action):
-            raise InputError(f"{action!r} is no action of {self.action_space}")
+            raise InvalidActionError(f"{action!r} is no action of {self.action_space}")
         elif isinstance(action, Mapping):
             batched = {k: np.asarray(v)[None] for k, v in action.items()}
         else:

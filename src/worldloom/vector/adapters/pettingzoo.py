@@ -98,6 +98,7 @@ class WorldParallelVectorEnv(NoShallowCopy):
         Returns:
             The observations of all worlds, and infos.
         """
+        self.batch.check_open()
         mask = check_reset_options(options, ("reset_mask",)).get("reset_mask")
         if mask is not None:
             check_reset_mask(mask)
@@ -106,6 +107,7 @@ class WorldParallelVectorEnv(NoShallowCopy):
 
     def step(self, actions: Mapping[str, Any]) -> tuple[PerAgent, PerAgent, PerAgent, PerAgent, PerAgent]:
         """Step every world. Returns observations, rewards, terminations, truncations and infos."""
+        self.batch.check_open()
         check_action_keys(actions, self.kinds)
         columns = {}
         for name, kind in self.kinds.items():
@@ -249,6 +251,7 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
         return self._split(observations, self.agents), self._split(infos, self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[PerAgent, PerAgent, PerAgent, PerAgent, PerAgent]:
+        self._vector.batch.check_open()
         if not self.agents and (self._names.used_up or not self._populations or self._world_ended()):
             raise InputError("the episodes of all agents have ended: call reset() first")
         for agent in self.agents:
@@ -322,6 +325,7 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
         return joined
 
     def render(self) -> Any:
+        self._vector.batch.check_open()
         draw = self.simulation.definition.render
         return None if self.render_mode is None or draw is None else draw(self.simulation, 0)
 

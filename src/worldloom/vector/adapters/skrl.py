@@ -54,6 +54,7 @@ class SkrlVectorEnv(VectorAdapter, Wrapper):  # type: ignore[misc]
 
     def reset(self) -> tuple[torch.Tensor, dict[str, Any]]:
         """Start the first episodes. Later calls return the current observations: the worlds reset themselves."""
+        self.worlds.batch.check_open()
         if self._has_reset:
             return self._flatten_observations(self.worlds.batch.observations()), self.worlds.batch.infos()
         self._has_reset = True

@@ -1,7 +1,7 @@
 """Gymnasium environments in worker processes: the pool, its supervisor, worker start-up, shared memory and wake-ups.
 
-Imports core.base and ``vector.checks`` only, and no worlds. The files that a worker process loads (``worker_process``,
-``shared_memory``, ``spsc_ring``, ``wakeup``) import nothing of worldloom.
+Imports core.base, ``vector.checks`` and ``vector.errors`` only, and no worlds. The files that a worker process loads
+(``worker_process``, ``shared_memory``, ``spsc_ring``, ``wakeup``) import nothing of worldloom.
 """
 
 from typing import TYPE_CHECKING

@@ -14,6 +14,7 @@ import numpy as np
 
 from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
+from worldloom.vector.errors import ArgumentTypeError, UnknownEnvError
 from worldloom.vector.process_pool.shared_memory import NO_SEED
 
 Factory = Callable[[], gymnasium.Env[Any, Any]]
@@ -49,11 +50,23 @@ def check_count(name: str, value: Any, largest: int) -> int:
     return int(value)
 
 
+def count_envs(factories_or_id: Any, num_envs: Any) -> Any:
+    """The number of environments: ``num_envs``, or by default that of a list of functions, or 1."""
+    if num_envs is not None:
+        return num_envs
+    is_list = isinstance(factories_or_id, Sequence) and not isinstance(factories_or_id, str)
+    return len(factories_or_id) if is_list else 1
+
+
 def check_mask(mask: Any, num_envs: int) -> np.ndarray:
     """``reset_mask`` as a bool array (num_envs,) with at least one True."""
-    array = to_numpy(mask, "reset_mask")
-    if array.shape != (num_envs,) or array.dtype != np.bool_ or not array.any():
-        raise InputError(f"reset_mask is a bool array of shape ({num_envs},) with at least one True, not {mask!r}")
+    array, name = to_numpy(mask, "reset_mask"), "`options['reset_mask']`"
+    if array.shape != (num_envs,):
+        raise InputError(f"{name} must have shape `({num_envs},)`, got {array.shape}")
+    if array.dtype != np.bool_:
+        raise ArgumentTypeError(f"{name} must have `dtype=np.bool_`, got {array.dtype}")
+    if not array.any():
+        raise InputError(f"{name} must contain a boolean array with at least one True value, got reset_mask={array}")
     return array
 
 
@@ -98,7 +111,7 @@ def make_factories(
         try:
             spec = gymnasium.spec(name)
         except gymnasium.error.Error as error:
-            raise InputError(f"Gymnasium has no environment {factories_or_id!r}: {error}") from None
+            raise UnknownEnvError(f"Gymnasium has no environment {factories_or_id!r}: {error}") from None
         return [(spec, env_kwargs or {})] * num_envs, spec
     if env_kwargs:
         raise InputError(

@@ -53,6 +53,10 @@ class WorkerError(WorldloomError):
         )
 
 
+class WorkerAttributeError(WorkerError, AttributeError):
+    """An attribute that the environments of a pool do not have."""
+
+
 def describe_envs(env_ids: Sequence[int]) -> str:
     """Consecutive environments, in words."""
     return f"environment {env_ids[0]}" if len(env_ids) == 1 else f"environments {env_ids[0]} to {env_ids[-1]}"
@@ -84,13 +88,14 @@ def exited_fault(env_ids: tuple[int, ...], env_id: int | None, exit_description:
     return Fault("ended", env_id, env_ids, f"the worker of {describe_envs(env_ids)} {exit_description}{when}")
 
 
-def hung_fault(env_ids: tuple[int, ...], env_id: int | None, timeout: float) -> Fault:
+def hung_fault(env_ids: tuple[int, ...], env_id: int | None, timeout: float, when: str = "") -> Fault:
     """The fault of a worker that did not respond within ``timeout`` seconds.
 
     Args:
         env_ids: All its environments.
         env_id: The environment that it worked on, if any.
         timeout: The limit in seconds.
+        when: The operation, in words that follow the limit.
     """
     subject = f"the worker of {describe_envs(env_ids)}" if env_id is None else f"environment {env_id}"
-    return Fault("hung", env_id, env_ids, f"{subject} did not respond within {timeout:g} s")
+    return Fault("hung", env_id, env_ids, f"{subject} did not respond within {timeout:g} s{when}")

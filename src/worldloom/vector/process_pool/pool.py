@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import os
 import pickle
 import sys
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 
+from worldloom.core.base.arrays import check_flags
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.not_copyable import NoShallowCopy
 from worldloom.core.base.shards import num_cores
@@ -23,35 +23,37 @@ from worldloom.vector.checks import (
     AUTORESET_MODES,
     StepResult,
     check_env_ids,
-    check_reset_options,
     check_timeout,
     resolve_autoreset,
 )
+from worldloom.vector.errors import ArgumentTypeError, ClosedError, NotResetError
 from worldloom.vector.process_pool.arguments import (
     MAX_ENVS,
     Factory,
     Seeds,
     WorkerPlan,
     check_count,
-    check_mask,
+    count_envs,
     make_factories,
     pickle_payload,
     restart_seeds,
     seeds_per_env,
 )
 from worldloom.vector.process_pool.batched_infos import add_info
+from worldloom.vector.process_pool.gymnasium_calls import GymnasiumCalls
 from worldloom.vector.process_pool.pool_copy import SupervisorState, capture, rebuild
 from worldloom.vector.process_pool.pool_spaces import ObservationMode, resolve_spaces
-from worldloom.vector.process_pool.shared_memory import INFO_TOO_LONG, NO_SEED, has_fixed_shape
+from worldloom.vector.process_pool.shared_memory import INFO_TOO_LONG, NO_SEED
 from worldloom.vector.process_pool.supervisor import Supervisor
 from worldloom.vector.process_pool.worker_process import RESET, RESET_WITH_OPTIONS, STEP
 from worldloom.vector.process_pool.workers import WorkerSet
 
 
-class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
+class ProcessPool(NoShallowCopy, GymnasiumCalls):
     """``num_envs`` Gymnasium environments in worker processes.
 
     Without ``batch_size`` it is a Gymnasium vector environment: :meth:`reset` and :meth:`step` cover all environments.
+    :meth:`step_async`, :meth:`step_wait` and the other methods of Gymnasium's ``AsyncVectorEnv`` work too.
     With a smaller ``batch_size`` it is asynchronous: after one :meth:`async_reset`, :meth:`recv` returns the first
     ``batch_size`` finished environments, and :meth:`send` submits new actions for them, while the others continue.
 
@@ -64,23 +66,25 @@ class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
     Args:
         factories_or_id: An id for ``gymnasium.make``, a function that makes an environment, or a list of ``num_envs``
             such functions.
-        num_envs: Number of environments.
+        num_envs: Number of environments; by default that of the functions, or 1.
         batch_size: Number of environments that :meth:`recv` waits for; all by default.
         num_workers: Number of processes; one per core by default. More are useful if steps wait more than they compute.
         seed: Seeds of the first reset: one, to which the id of the environment is added, or one per environment.
-        timeout: Seconds without progress after which a busy worker counts as hung.
+        timeout: Seconds without progress after which a busy worker counts as hung, in resets too.
         autoreset: The autoreset mode, as Gymnasium documents it; ``next_step`` by default.
         autoreset_mode: The same under Gymnasium's name, an AutoresetMode.
         copy: Whether observations are copied out of the shared memory. Without copies the next step overwrites them.
         observation_mode: ``same``; ``different`` for observation spaces with different bounds; or the batched and the
             single observation space.
         env_kwargs: Arguments for ``gymnasium.make``, with an id.
+        start_timeout: Seconds that a worker has, beyond ``timeout``, to start: a new interpreter, imports, and the
+            construction of its environments.
     """
 
     def __init__(
         self,
         factories_or_id: str | Factory | Sequence[Factory],
-        num_envs: int,
+        num_envs: int | None = None,
         batch_size: int | None = None,
         num_workers: int | None = None,
         seed: Seeds = None,
@@ -91,6 +95,7 @@ class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
         *,
         autoreset_mode: AutoresetMode | str | None = None,
         observation_mode: ObservationMode = "same",
+        start_timeout: float = 60.0,
     ) -> None:
         self.closed = True  # until there is something to close
         if os.name != "posix":
@@ -98,13 +103,16 @@ class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
                 f"a process pool passes file descriptors to its workers, which {sys.platform} does not allow: "
                 "use gymnasium.vector.AsyncVectorEnv"
             )
-        self.num_envs = check_count("num_envs", num_envs, MAX_ENVS)
+        num_envs = self.num_envs = check_count("num_envs", count_envs(factories_or_id, num_envs), MAX_ENVS)
         self.batch_size = check_count("batch_size", num_envs if batch_size is None else batch_size, num_envs)
         self.autoreset = resolve_autoreset(autoreset, autoreset_mode, "next_step")
-        self.timeout, self.copy, self._observation_mode = check_timeout(timeout), bool(copy), observation_mode
+        self.timeout, self.start_timeout = check_timeout(timeout), check_timeout(start_timeout, "start_timeout")
+        check_flags(copy=copy)
+        self.copy, self._observation_mode = copy, observation_mode
         self._synchronous = self.batch_size == num_envs
         self._initial_seeds = seeds_per_env(seed, self.num_envs)
         self._interrupted = False  # results of an unfinished step or reset may still be in flight
+        self._pending: str | None = None  # the call that a method such as step_async has begun
         factories, self.spec = make_factories(factories_or_id, num_envs, env_kwargs)
         workers = check_count(
             "num_workers", min(num_envs, num_cores()) if num_workers is None else num_workers, num_envs
@@ -124,7 +132,7 @@ class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
         self.closed = False
         try:
             restart = functools.partial(restart_seeds, plan.seeds, plan.env_slices)
-            self._supervisor = Supervisor(self._worker_set, plan.payloads, self.timeout, restart)
+            self._supervisor = Supervisor(self._worker_set, plan.payloads, self.timeout, self.start_timeout, restart)
             replies = self._supervisor.start(payloads)
             pairs = [pair for reply in replies for pair in reply[0]]
             self.__dict__.update(vars(resolve_spaces(pairs, self._observation_mode, self.batch_size)))
@@ -146,95 +154,8 @@ class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy has environments and workers of its own, and continues from the same state."""
-        self._check_open()
+        self._check_idle("copy")
         return rebuild, (type(self), capture(self))
-
-    # ---------------------------------------------------------------- Gymnasium's interface
-
-    def reset(self, *, seed: Seeds = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Start new episodes.
-
-        Args:
-            seed: One seed, to which the id of the environment is added, or one per environment. By default every
-                environment continues its random numbers; the first reset uses the pool's ``seed``.
-            options: Passed to every environment, except ``reset_mask``: the environments to reset, bool (num_envs,).
-
-        Returns:
-            The observations of all environments, and the infos of those that were reset.
-        """
-        self._check_open()
-        if not self._synchronous:
-            raise InputError(
-                f"this pool returns {self.batch_size} of {self.num_envs} environments at a time: "
-                "call async_reset(), then recv()"
-            )
-        env_options = dict(check_reset_options(options, None))
-        ids = np.arange(self.num_envs, dtype=np.int32)
-        if "reset_mask" in env_options:
-            ids = ids[check_mask(env_options.pop("reset_mask"), self.num_envs)]
-            never = np.setdiff1d(np.flatnonzero(~self._supervisor.has_reset), ids)
-            if never.size and not has_fixed_shape(self.single_observation_space):
-                raise InputError(f"environment {never[0]} has no observation yet: reset all environments first")
-        with self._track_interruption():
-            self._supervisor.discard_pending()
-            self._reset(ids, seed, env_options)
-            self._supervisor.collect(self._supervisor.wait_for_all())
-        return self._memory.observations.get_batch(None, self.copy), self._infos(ids, ids, self.num_envs)
-
-    def step(self, actions: Any, env_id: Any = None) -> StepResult:
-        """Step every environment; in an asynchronous pool :meth:`send`, then :meth:`recv`.
-
-        Args:
-            actions: One action per environment, batched as in ``action_space``.
-            env_id: Which environments they are for, (n,); all of them by default.
-
-        Returns:
-            Observations, rewards (n,), terminations (n,), truncations (n,) and infos.
-        """
-        self._check_open()
-        if not self._synchronous or env_id is not None:
-            self.send(actions, env_id)
-            return self.recv()
-        with self._track_interruption():
-            if self._interrupted:
-                self._supervisor.discard_pending()
-            self.send(actions)
-            self._supervisor.collect(self._supervisor.wait_for_all())
-        return self._results(None)
-
-    def render(self) -> tuple[Any, ...]:
-        """A frame of every environment."""
-        return self.call("render")
-
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every environment, or read an attribute, once pending steps are finished."""
-        self._check_open()
-        if name in ("reset", "step", "close"):
-            raise InputError(f"call('{name}') would bypass the pool: use {name}()")
-        return tuple(
-            value
-            for results in self._supervisor.call_workers("call", name, [(args, kwargs)] * len(self._worker_set.workers))
-            for value in results
-        )
-
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """An attribute of every environment."""
-        return self.call(name)
-
-    def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of every environment: a list or tuple holds one value each, anything else applies to all."""
-        self._check_open()
-        each = list(values) if isinstance(values, (list, tuple)) else [values] * self.num_envs
-        if len(each) != self.num_envs:
-            raise InputError(f"set_attr needs one value for all environments or {self.num_envs}, not {len(each)}")
-        self._supervisor.call_workers(
-            "set", name, [[each[env_id] for env_id in ids] for ids in self._worker_set.env_ids]
-        )
-
-    def close_extras(self, timeout: float | None = None) -> None:
-        """Close the workers; those that do not exit within ``timeout`` seconds are killed."""
-        self._finalizer.detach()
-        self._worker_set.shut_down() if timeout is None else self._worker_set.shut_down(timeout)
 
     def __enter__(self) -> ProcessPool:
         return self
@@ -251,7 +172,7 @@ class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
             env_id: The environments, (n,). By default all of them; results in flight are then discarded.
             seed: As in :meth:`reset`.
         """
-        self._check_open()
+        self._check_idle("async_reset")
         if env_id is None:
             self._supervisor.discard_pending()
         self._reset(self._ids(env_id), seed, {})
@@ -263,23 +184,27 @@ class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
             actions: One action per environment, batched as in ``action_space``.
             env_id: Which environments they are for, (n,); all of them by default.
         """
-        self._check_open()
+        self._check_idle("send")
+        self._send(actions, env_id)
+
+    def _send(self, actions: Any, env_id: Any) -> None:
         ids = self._ids(env_id)
         memory, has_reset = self._memory, self._supervisor.has_reset[ids]
         if not has_reset.all():
-            raise InputError(
+            raise NotResetError(
                 f"environment {ids[~has_reset][0]} has not been reset yet: "
                 f"call {'reset' if self._synchronous else 'async_reset'}() first"
             )
         if self.autoreset == "disabled" and (ended := ids[memory.terminated[ids] | memory.truncated[ids]]).size:
             call = "reset(options={'reset_mask': ...})" if self._synchronous else f"async_reset(env_id=[{ended[0]}])"
-            raise InputError(
+            raise NotResetError(
                 f"the episode of environment {ended[0]} is over, and autoreset is disabled: call {call} first"
             )
         try:
             memory.actions.put_batch(slice(None) if env_id is None else ids, actions)
         except (TypeError, ValueError) as error:
-            raise InputError(
+            is_batch = hasattr(actions, "__len__") and np.shape(actions) != ()
+            raise (InputError if is_batch else ArgumentTypeError)(
                 f"the actions do not fit {self.single_action_space} for {len(ids)} environments: {error}"
             ) from None
         memory.request_kinds[ids] = STEP
@@ -287,7 +212,7 @@ class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
 
     def recv(self) -> StepResult:
         """The results of the first ``batch_size`` finished environments; ``infos["env_id"]`` holds their ids."""
-        self._check_open()
+        self._check_idle("recv")
         in_flight = self._supervisor.num_in_flight()
         if in_flight < self.batch_size:
             raise InputError(
@@ -381,18 +306,6 @@ class ProcessPool(NoShallowCopy, VectorEnv):  # type: ignore[misc]
     def _check_open(self) -> None:
         if self.closed or not self._worker_set.workers:
             self.closed = True
-            raise InputError("this pool is closed: make a new one")
+            raise ClosedError("this pool is closed: make a new one")
         if self._worker_set.owner_pid != os.getpid():
             raise InputError("this pool belongs to the process that made it: make a new one after a fork")
-
-    @contextlib.contextmanager
-    def _track_interruption(self) -> Iterator[None]:
-        """Record whether an exception has left results in flight."""
-        try:
-            yield
-        except InputError:
-            raise
-        except BaseException:
-            self._interrupted = True
-            raise
-        self._interrupted = False

@@ -10,6 +10,7 @@ from gymnasium import Space
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from worldloom.core.base.errors import InputError
+from worldloom.vector.errors import ArgumentTypeError, SpacesError
 from worldloom.vector.process_pool.shared_memory import has_fixed_shape, space_leaves
 
 ObservationMode = Literal["same", "different"] | tuple[Space[Any], Space[Any]]
@@ -43,8 +44,12 @@ def resolve_spaces(
     if observation_mode == "same":
         for env_id, pair in enumerate(pairs):
             if pair != pairs[0]:
-                raise InputError(
-                    f"environment {env_id} has other spaces than environment 0: {pair[0]} and {pair[1]}, "
+                raise SpacesError(
+                    f"environment {env_id} has other spaces than environment 0: {pair[0]} and {pair[1]}, not "
+                    f"{first_observation} and {action}; the sub-environments observation spaces are not equivalent. "
+                    "If this is intentional, use `observation_mode='different'` instead."
+                    if pair[1] == action
+                    else f"environment {env_id} has other spaces than environment 0: {pair[0]} and {pair[1]}, "
                     f"not {first_observation} and {action}"
                 )
         return PoolSpaces(
@@ -57,17 +62,17 @@ def resolve_spaces(
     elif isinstance(observation_mode, tuple) and [isinstance(s, Space) for s in observation_mode] == [True, True]:
         single = observation_mode[1]
     else:
-        raise InputError(
-            "observation_mode is 'same', 'different', or a tuple of the batched and the single observation space, "
-            f"not {observation_mode!r}"
+        raise (ArgumentTypeError if isinstance(observation_mode, tuple) else InputError)(
+            "Invalid `observation_mode`, expected: 'same' or 'different' or tuple of single and batch observation "
+            f"space, actual got {observation_mode}"
         )
     for env_id, (observation, other_action) in enumerate(pairs):
         if not _have_same_layout(observation, single):
-            raise InputError(
+            raise SpacesError(
                 f"the observation space of environment {env_id}, {observation}, has other shapes or types than {single}"
             )
         if other_action != action:
-            raise InputError(f"environment {env_id} has another action space: {other_action}, not {action}")
+            raise SpacesError(f"environment {env_id} has another action space: {other_action}, not {action}")
     batched = (
         batch_differing_spaces([observation for observation, _ in pairs])
         if observation_mode == "different"

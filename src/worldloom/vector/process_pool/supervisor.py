@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import pickle
 import select
 import signal
@@ -14,8 +15,10 @@ from typing import Any
 import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
 
+from worldloom.vector.errors import WaitTimeoutError
 from worldloom.vector.process_pool.faults import (
     Fault,
+    WorkerAttributeError,
     WorkerError,
     describe_envs,
     exited_fault,
@@ -25,8 +28,9 @@ from worldloom.vector.process_pool.faults import (
 from worldloom.vector.process_pool.pool_copy import SupervisorState, restore_supervisor
 from worldloom.vector.process_pool.shared_memory import PoolMemory
 from worldloom.vector.process_pool.spsc_ring import NO_TARGET, SpscRing, memory_barrier, scalar_view
+from worldloom.vector.process_pool.startup import await_startup
 from worldloom.vector.process_pool.worker_process import STEP
-from worldloom.vector.process_pool.workers import CONTROL_TIMEOUT_S, WorkerHandle, WorkerSet
+from worldloom.vector.process_pool.workers import WorkerHandle, WorkerSet
 
 HEALTH_CHECK_INTERVAL_S = 0.1
 """Interval of health checks while the pool waits for workers."""
@@ -41,6 +45,7 @@ class Supervisor:
         worker_set: The worker processes, which have just been started.
         payloads: The pickled factories and settings of every worker.
         timeout: Seconds without progress after which a busy worker counts as hung.
+        start_timeout: Seconds that a worker has in addition for its start and for making its environments.
         restart_seeds: Seeds for the environments of a replacement worker, given its number and the count of restarts.
     """
 
@@ -49,14 +54,17 @@ class Supervisor:
         worker_set: WorkerSet,
         payloads: Sequence[bytes],
         timeout: float,
+        start_timeout: float,
         restart_seeds: Callable[[int, int], list[int | None]],
     ) -> None:
-        self.worker_set, self.payloads, self.timeout, self.restart_seeds = worker_set, payloads, timeout, restart_seeds
+        self.worker_set, self.payloads, self.restart_seeds = worker_set, payloads, restart_seeds
+        self.timeout, self.start_timeout = timeout, start_timeout
         self.oversized_infos: dict[int, bytes] = {}
         self.restarts = 0
         self._faults: dict[int, Fault] = {}
         self._replies: dict[int, Any] = {}  # to the current request, by worker
         self._awaiting_reply: set[int] = set()
+        self._attribute_missing = False
         self._request_id = self._first_worker = 0
         self._next_health_check = 0.0
 
@@ -68,7 +76,7 @@ class Supervisor:
         """
         for worker, payload in zip(self.worker_set.workers, payloads, strict=True):
             _send_bytes(worker, payload)
-        return [self._receive_startup(worker, "made") for worker in self.worker_set.workers]
+        return self._await_startup(self.worker_set.workers, "made")
 
     def open(self, memory_layout: dict[str, Any], state: SupervisorState | None) -> PoolMemory:
         """Allocate the shared memory, with the ``state`` of another pool if this is a copy, and attach the workers."""
@@ -98,9 +106,11 @@ class Supervisor:
             restore_supervisor(self, state)
         for worker in self.worker_set.workers:
             self._attach_worker(worker, None)
-        for worker in self.worker_set.workers:
-            self._receive_startup(worker, "ready")
+        self._await_startup(self.worker_set.workers, "ready")
         return memory
+
+    def _await_startup(self, workers: Sequence[WorkerHandle], expected: str) -> list[Any]:
+        return await_startup(workers, self.worker_set.env_ids, expected, self.timeout, self.start_timeout)
 
     # ---------------------------------------------------------------- submitting and collecting
 
@@ -128,11 +138,15 @@ class Supervisor:
         target = self._set_wakeup_target(count)
         self._wait_until(lambda: bool(self._faults) or sum(self._tails) >= target)
 
-    def wait_for_all(self) -> int:
+    def wait_for_all(self, timeout: float | None = None) -> int:
         """Wait until no environment is in flight. Returns the number of finished environments to collect.
+
+        Args:
+            timeout: Seconds to wait at most; None for no limit.
 
         Raises:
             WorkerError: If workers have failed, once all others are finished; they have been replaced.
+            WaitTimeoutError: If some are in flight after ``timeout`` seconds.
         """
         count = self.num_in_flight()
         self._set_wakeup_target(count)
@@ -140,7 +154,8 @@ class Supervisor:
             lambda: all(
                 ring.tail == tail or k in self._faults
                 for k, (ring, tail) in enumerate(zip(self.submissions, self._tails, strict=True))
-            )
+            ),
+            timeout,
         )
         return count
 
@@ -176,25 +191,37 @@ class Supervisor:
         self.oversized_infos.clear()
 
     def call_workers(self, verb: str, name: str, payloads: Sequence[Any]) -> list[list[Any]]:
-        """Send every worker a request through its socket: ``call``, ``set``, ``pickle`` or ``options``.
+        """:meth:`begin_call`, then :meth:`finish_call`."""
+        self.begin_call(verb, name, payloads)
+        return self.finish_call()
 
-        Returns:
-            One result per environment, by worker.
-        """
+    def begin_call(self, verb: str, name: str, payloads: Sequence[Any]) -> None:
+        """Send every worker a request through its socket: ``call``, ``set``, ``pickle`` or ``options``."""
         self._request_id += 1
-        self._replies = {}
+        self._replies, self._attribute_missing = {}, False
         self._awaiting_reply = {worker.index for worker in self.worker_set.workers}
         for worker, payload in zip(self.worker_set.workers, payloads, strict=True):
             _send_bytes(worker, pickle.dumps((self._request_id, verb, name, cloudpickle.dumps(payload))))
             self.memory.requests_sent[worker.index] += 1
             worker.worker_wakeup.notify()
+
+    def finish_call(self, timeout: float | None = None) -> list[list[Any]]:
+        """The replies to the last request.
+
+        Returns:
+            One result per environment, by worker.
+
+        Raises:
+            WorkerError: If an environment raised, or a worker has failed; a WorkerAttributeError for unknown names.
+            WaitTimeoutError: If a reply is missing after ``timeout`` seconds.
+        """
         try:
-            self._wait_until(lambda: self._awaiting_reply <= self._faults.keys())
+            self._wait_until(lambda: self._awaiting_reply <= self._faults.keys(), timeout)
         finally:
             self._awaiting_reply = set()
         faults = [reply for reply in self._replies.values() if isinstance(reply, Fault)]
         if faults:
-            raise WorkerError(faults, "its worker continues")
+            raise (WorkerAttributeError if self._attribute_missing else WorkerError)(faults, "its worker continues")
         return [self._replies[worker.index] for worker in self.worker_set.workers]
 
     def receive_info(self, env_id: int) -> bytes:
@@ -211,9 +238,10 @@ class Supervisor:
 
     # ---------------------------------------------------------------- faults
 
-    def _wait_until(self, finished: Callable[[], bool]) -> None:
+    def _wait_until(self, finished: Callable[[], bool], timeout: float | None = None) -> None:
         """Sleep until ``finished``; meanwhile read the workers' messages and check their health."""
         now = time.monotonic()
+        deadline = math.inf if timeout is None else now + timeout
         self._last_progress = [now] * len(self.completions)
         try:
             while True:
@@ -221,7 +249,9 @@ class Supervisor:
                     self._check_health(now)
                 if finished():
                     break
-                for descriptor, _ in self._poller.poll(HEALTH_CHECK_INTERVAL_S * 1000):
+                if now >= deadline:
+                    raise WaitTimeoutError(f"the environments did not finish within {timeout:g} s: wait longer")
+                for descriptor, _ in self._poller.poll(min(HEALTH_CHECK_INTERVAL_S, deadline - now) * 1000):
                     worker = self._by_descriptor.get(descriptor)
                     if worker is None:
                         self.worker_set.parent_wakeup.drain()
@@ -243,11 +273,12 @@ class Supervisor:
                 elif verb == "raised":
                     self._record_fault(worker, raised_fault(self._env_ids(worker), *details))
                 elif details[0] == self._request_id:
-                    self._replies[worker.index] = (
-                        raised_fault(self._env_ids(worker), details[1], "was called", details[2])
-                        if verb == "error"
-                        else pickle.loads(details[1])  # noqa: S301 - from our own worker
-                    )
+                    if verb == "error":
+                        reply = raised_fault(self._env_ids(worker), details[1], "was called", details[2])
+                        self._attribute_missing |= details[3]
+                    else:
+                        reply = pickle.loads(details[1])  # noqa: S301 - from our own worker
+                    self._replies[worker.index] = reply
                     self._awaiting_reply.discard(worker.index)
         except (EOFError, OSError):
             self._record_fault(worker, self._exited_fault(worker))
@@ -300,12 +331,11 @@ class Supervisor:
                 self._clear_worker_rows(k)
                 replacements.append(self.worker_set.replace(failed))
                 _send_bytes(replacements[-1], self.payloads[k])
+            self._await_startup(replacements, "made")
             for worker in replacements:
-                self._receive_startup(worker, "made")
                 self.restarts += 1
                 self._attach_worker(worker, self.restart_seeds(worker.index, self.restarts))
-            for worker in replacements:
-                self._receive_startup(worker, "ready")
+            self._await_startup(replacements, "ready")
         except BaseException:
             self.worker_set.shut_down(0.0)  # a pool is never left half restarted
             raise
@@ -340,26 +370,6 @@ class Supervisor:
         _send_bytes(worker, cloudpickle.dumps((self.memory_layout, seeds)))
         self._poller.register(worker.control.fileno(), select.POLLIN)
         self._by_descriptor[worker.control.fileno()] = worker
-
-    def _receive_startup(self, worker: WorkerHandle, expected: str) -> Any:
-        """The next message of a worker that is starting.
-
-        Raises:
-            WorkerError: If it does not start.
-        """
-        ids, consequence = self._env_ids(worker), "the pool is closed"
-        try:
-            if not worker.control.poll(CONTROL_TIMEOUT_S):
-                problem = f"the worker of {describe_envs(ids)} did not start within {CONTROL_TIMEOUT_S:g} s"
-                raise WorkerError([Fault("hung", None, ids, problem)], consequence)
-            verb, *details = pickle.loads(worker.control.recv_bytes())  # noqa: S301 - from our own worker
-        except (EOFError, OSError):
-            fault = exited_fault(ids, None, worker.describe_exit(), " while it started")
-            raise WorkerError([fault], consequence) from None
-        if verb == "raised":
-            raise WorkerError([raised_fault(ids, *details)], consequence)
-        assert verb == expected
-        return details
 
 
 def _send_bytes(worker: WorkerHandle, message: bytes) -> None:

@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -69,6 +69,7 @@ class WorkerProcess:
         current = first
         try:
             for current, factory in enumerate(factories, first):
+                self.send("begun", current, "was made")
                 self.envs[current] = _make(factory)
             spaces = [(env.observation_space, env.action_space) for env in self.envs.values()]
             env = self.envs[first]
@@ -81,6 +82,7 @@ class WorkerProcess:
         self.attach(PoolMemory(descriptor, **memory_layout))
         if seeds is not None:  # this worker replaces a failed one
             for current, seed in zip(list(self.envs), seeds, strict=True):
+                self.send("begun", current, "was reset")
                 try:
                     observation, _ = self.envs[current].reset(seed=seed)
                     self.memory.observations.put(current, observation)
@@ -162,13 +164,13 @@ class WorkerProcess:
             observation, reward, terminated, truncated, info = env.step(self.memory.actions.get(current))
             if self.same_step and (terminated or truncated):
                 self.memory.final_observations.put(current, observation)  # type: ignore[union-attr]
-                final_info = info
+                final_info = _as_dict(info)
                 observation, info = env.reset()
                 if final_info:
-                    info = {**info, "final_info": final_info}
+                    info = {**_as_dict(info), "final_info": final_info}
         self.memory.observations.put(current, observation)
         self.rewards[current], self.terminated[current], self.truncated[current] = reward, terminated, truncated
-        return info
+        return _as_dict(info)
 
     def write_info(self, current: int, blob: bytes) -> None:
         """Write a pickled info to the shared memory, or to the socket if it is too long."""
@@ -199,8 +201,8 @@ class WorkerProcess:
                 for current, value in zip(self.envs, cloudpickle.loads(payload), strict=True):
                     self.envs[current].set_wrapper_attr(name, value)
             self.send("reply", request_id, dump(results))
-        except Exception:
-            self.send("error", request_id, current, traceback.format_exc())
+        except Exception as error:
+            self.send("error", request_id, current, traceback.format_exc(), isinstance(error, AttributeError))
 
     def send(self, verb: str, *details: Any) -> None:
         """Send a message to the parent; it may hold spaces of user-defined classes."""
@@ -211,6 +213,15 @@ class WorkerProcess:
         for env in self.envs.values():
             with contextlib.suppress(Exception):
                 env.close()
+
+
+def _as_dict(info: Any) -> dict[str, Any]:
+    """The info that an environment returned; TypeError if it is no dictionary."""
+    if type(info) is dict:
+        return info
+    if not isinstance(info, Mapping):
+        raise TypeError(f"its info is of type {type(info).__name__}: step and reset return infos as dictionaries")
+    return dict(info)
 
 
 def _make(

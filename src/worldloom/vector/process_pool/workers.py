@@ -17,17 +17,18 @@ import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from worldloom.core.base.errors import InputError
 from worldloom.vector.process_pool.shared_memory import create_anonymous_memory
 from worldloom.vector.process_pool.wakeup import Wakeup
 
 CLOSE_TIMEOUT_S = 2.0
 """Time limit for closing environments, after which workers are killed."""
 CONTROL_TIMEOUT_S = 120.0
-"""Time limit for making environments, and for sending or receiving a message."""
+"""Time limit for sending or receiving a message."""
 EXIT_TIMEOUT_S = 1.0
 """Time limit for the exit of a worker that has closed its socket."""
 
@@ -66,6 +67,9 @@ class WorkerHandle:
                 pass_fds=(child_end.fileno(), memory, read_fd, parent_wakeup.write_fd),  # type: ignore[arg-type]
                 start_new_session=True,  # no Ctrl-C for the worker, and a process group that can be killed
             )
+        except BaseException:
+            self.disconnect()
+            raise
         finally:
             child_end.close()
             os.close(read_fd)
@@ -101,6 +105,19 @@ class WorkerHandle:
         return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
 
 
+@contextlib.contextmanager
+def explain_limits(num_workers: int) -> Iterator[None]:
+    """Raise InputError where the operating system refuses file descriptors or processes."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"the operating system refuses what {num_workers} worker processes need: {error.strerror}; "
+            f"pass fewer num_workers, or raise the limit of open files (ulimit -n, about {2 * num_workers + 64} here) "
+            "or of processes (ulimit -u)"
+        ) from None
+
+
 class WorkerSet:
     """All workers of a pool, their shared memory and the parent's wake-up. Has no reference to the pool.
 
@@ -110,14 +127,16 @@ class WorkerSet:
 
     def __init__(self, env_ids: Sequence[tuple[int, ...]]) -> None:
         self.owner_pid, self.env_ids = os.getpid(), list(env_ids)
-        self.memory = create_anonymous_memory()
-        self.parent_wakeup = Wakeup(*os.pipe())
-        os.set_blocking(self.parent_wakeup.read_fd, False)  # type: ignore[arg-type]
         self.workers: list[WorkerHandle] = []
+        with explain_limits(len(env_ids)):
+            self.memory = create_anonymous_memory()
+            self.parent_wakeup = Wakeup(*os.pipe())
+        os.set_blocking(self.parent_wakeup.read_fd, False)  # type: ignore[arg-type]
         _OPEN_WORKER_SETS.add(self)
         try:
-            for index in range(len(env_ids)):
-                self.workers.append(WorkerHandle(index, self.memory, self.parent_wakeup))
+            with explain_limits(len(env_ids)):
+                for index in range(len(env_ids)):
+                    self.workers.append(WorkerHandle(index, self.memory, self.parent_wakeup))
         except BaseException:
             self.shut_down(0.0)
             raise
@@ -125,7 +144,8 @@ class WorkerSet:
     def replace(self, worker: WorkerHandle) -> WorkerHandle:
         """Start a new process in place of one that has exited."""
         worker.disconnect()
-        fresh = WorkerHandle(worker.index, self.memory, self.parent_wakeup)
+        with explain_limits(len(self.workers)):
+            fresh = WorkerHandle(worker.index, self.memory, self.parent_wakeup)
         self.workers[worker.index] = fresh
         return fresh
 
