@@ -72,6 +72,7 @@ DEFINITION = wl.Definition("Random-test", Grid, {{Cell: 3}}, step=(first, second
 """
 
 numbers = st.integers(-9, 9).map(str)
+truths = st.sampled_from(["True", "False"])
 reals = st.sampled_from(["0.0", "0.5", "-1.25", "2.0", "3.75", "0.1"])
 
 
@@ -92,6 +93,8 @@ def whole(inner: st.SearchStrategy[tuple[str, str, str]]) -> st.SearchStrategy[s
         inner.map(lambda t: f"(({t[0]}) % 7) ** 2"),
         inner.map(lambda t: f"int(wl.clamp({t[1]}, -100.0, 100.0))"),
         inner.map(lambda t: f"cell.a[({t[0]}) % 4]"),
+        st.tuples(inner, truths).map(lambda t: f"int(cell.k + {t[1]} * ({t[0][0]}))"),
+        st.tuples(inner, truths).map(lambda t: f"int(wl.uint64({t[0][0]}) ^ {t[1]})"),
         st.tuples(inner, inner).map(lambda t: f"min({t[0][0]}, {t[1][0]})"),
         st.tuples(inner, inner, inner).map(lambda t: f"({t[0][0]} if {t[1][2]} else {t[2][0]})"),
         st.tuples(numbers, numbers).map(lambda t: f"world.integer({t[0]}, {t[1]})"),

@@ -39,6 +39,8 @@ class KernelArithmetic(Target):
     def literal(self, value: Any, kind: Any) -> ast.expr:
         if kind is wp.bool:
             return nodes.constant(bool(value))
+        if isinstance(value, (bool, np.bool_)):
+            value = int(value)
         if isinstance(value, float) and not math.isfinite(value):
             special = nodes.attribute(nodes.name("wp"), "nan" if math.isnan(value) else "inf")
             return self.cast(ast.UnaryOp(ast.USub(), special) if value < 0 else special, kind)
@@ -47,9 +49,14 @@ class KernelArithmetic(Target):
         if kind is wp.uint32 and value >= 2**31:  # Warp would read the bare number as an int32
             self.types[f"wl_uint32_{int(value)}"] = wp.constant(wp.uint32(int(value)))
             return nodes.name(f"wl_uint32_{int(value)}")
-        return nodes.constant(int(value)) if kind is wp.int32 else self.cast(nodes.constant(value), kind)
+        return nodes.constant(int(value)) if kind is wp.int32 else nodes.warp(kind.__name__, nodes.constant(value))
 
     def cast(self, node: ast.expr, kind: Any) -> ast.expr:
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, bool) and kind is not wp.bool:
+            node = nodes.constant(int(value))  # Warp writes the name of a truth value into integers of 64 bits
+        elif isinstance(value, float) and kind is wp.float64:  # a float32, which Warp would not round to one first
+            node = nodes.constant(float(np.float32(value)))
         return nodes.warp(kind.__name__, node)
 
     def as_variable(self, node: ast.expr, kind: Any) -> ast.expr:
