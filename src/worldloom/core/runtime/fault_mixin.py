@@ -13,6 +13,9 @@ from worldloom.core.registry.definition import Definition
 from worldloom.core.runtime.action_range import OutOfRangeActions, reported_value
 from worldloom.core.runtime.simulation_part import SimulationPart
 
+LAST_EPISODES = 2_000_000_000
+"""The episode from which on a world is at fault: its count ends at 2**31 - 1."""
+
 
 class FaultMixin(SimulationPart):
     """The part of a simulation that collects the faults of its worlds."""
@@ -41,9 +44,11 @@ class FaultMixin(SimulationPart):
     def errors(self) -> list[WorldFault]:
         """The faults of single worlds since the last call. Those worlds were reset; the others continued.
 
-        At most 256 faults are kept per CPU thread or GPU; ``faults_lost`` counts the rest.
+        At most 256 faults are kept per CPU thread or GPU; ``faults_lost`` counts the rest. A world whose episode count
+        is near its end is a fault of every call.
         """
         self._read_faults()
+        self._note_last_episodes()
         faults, self._faults = sorted(self._faults, key=lambda f: (f.episode, f.step, f.world)), []
         return faults
 
@@ -63,6 +68,25 @@ class FaultMixin(SimulationPart):
             self.faults_read += count
             if count:
                 buffer.assign(np.zeros_like(rows)) if self.device.is_cuda else rows.fill(0)
+
+    def _note_last_episodes(self) -> None:
+        """Note up to 256 worlds whose episode count is near its end; on a GPU one number is copied to the host."""
+        column = self._simulation().world["episode"]
+        if int((column.torch() if self.device.is_cuda else column.numpy()).max()) < LAST_EPISODES:
+            return
+        episodes, steps = column.numpy(), self._simulation().world["step"].numpy()
+        worlds = np.flatnonzero(episodes >= LAST_EPISODES)
+        self.faults_lost += max(0, len(worlds) - CAPACITY)
+        for world in worlds[:CAPACITY].tolist():
+            self._faults.append(
+                WorldFault(
+                    f"the episode count of this world ends at {2**31 - 1:,}, and its episodes then repeat: "
+                    "give it a new seed with sim.reset(mask, seeds=...)",
+                    world + self.world_offset,
+                    int(episodes[world]),
+                    int(steps[world]),
+                )
+            )
 
     def _note_fault(self, message: str, world: int, episode: int, step: int, value: int) -> None:
         for text, replacement in self.fault_texts.items():

@@ -65,8 +65,11 @@ def end_step(world: Any) -> None:
 
 
 def begin_episode(world: Any) -> None:
-    """Count the episode. A fault found after the last step of an episode does not end the next one."""
-    world.episode += 1
+    """Count the episode. A fault found after the last step of an episode does not end the next one.
+
+    The count stays at the last number of 32 bits; ``Simulation.errors`` names such worlds long before.
+    """
+    world.episode = min(world.episode, 2147483646) + 1
     world.step = 0
     world.broken[0] = False
 
