@@ -28,7 +28,7 @@ from worldloom.core.codegen.resets.world_lists import NO_LISTS
 from worldloom.core.codegen.stages import MAX_THREADS_PER_WORLD
 from worldloom.core.codegen.tiles.tiled_kernel import TileLimits
 from worldloom.core.kernels.operators import HELPERS
-from worldloom.core.kernels.random import Key
+from worldloom.core.kernels.random import EPISODE_FACTOR, STEP_FACTOR, WORLD_FACTOR, Key
 from worldloom.core.kernels.wrapping import PREFIX
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.population import serial_number
@@ -250,6 +250,9 @@ class Machine:
                 serial_number(int(step), system, int(slot), share, int(nth) - 1)
             ),
             **{name: _random(name) for name in ("uniform", "integer", "normal")},
+            "world_key": _displaced(WORLD_FACTOR),
+            "episode_key": _displaced(EPISODE_FACTOR),
+            "step_key": _displaced(STEP_FACTOR),
             **{PREFIX + name: function for name, function in _WRAPPING.items()},
         }
 
@@ -265,6 +268,10 @@ _WRAPPING: dict[str, Callable[..., Any]] = {  # NumPy's integers wrap by themsel
     "shift_left": lambda a, count: a << count,
     "range_turns": lambda start, stop, step: len(range(int(start), int(stop), int(step))),
 }
+
+
+def _displaced(factor: int) -> Callable[..., int]:
+    return lambda count, high: int(count) + int(high) * factor
 
 
 def _random(name: str) -> Callable[..., Any]:

@@ -28,7 +28,6 @@ from lasting_agents import (
 import worldloom as wl
 from worldloom.core.codegen.resets.world_lists import NO_LISTS
 from worldloom.core.codegen.shared_programs import shared_program
-from worldloom.core.model.fields import Role
 from worldloom.core.runtime import memory
 from worldloom.core.schedule.lasting_agents import lasting_agents
 from worldloom.core.state.replay_log import ReplayLog
@@ -85,7 +84,7 @@ def test_both_tables_have_one_memory() -> None:
 
 def test_memory_is_counted_once() -> None:
     simulation = party(num_worlds=8)
-    columns = [c for t in simulation.tables.values() for c in t.columns.values() if c.field.role is not Role.CONFIG]
+    columns = [c for t in simulation.tables.values() for c in t.columns.values() if not c.field.batch_wide]
     needed = memory.bytes_needed(simulation.schedule, 8)
     assert needed == sum(c.nbytes for c in columns if c.owns_memory) == 8 * simulation.bytes_per_world
     copied = memory.bytes_needed(party("python", 8).schedule, 8)

@@ -48,9 +48,7 @@ def test_make_and_pools_refuse_them_too():
 
 def test_the_estimate_is_what_the_columns_take():
     simulation = wl.Simulation(MEADOW, 7, "python", seed=0)
-    columns = [
-        c for table in simulation.tables.values() for c in table.all_columns.values() if c.field.role.name != "CONFIG"
-    ]
+    columns = [c for table in simulation.tables.values() for c in table.all_columns.values() if not c.field.batch_wide]
     assert memory.bytes_needed(plan(MEADOW, "same_step", True), 7) == sum(c.nbytes for c in columns)
     assert memory.bytes_needed(plan(MEADOW, "same_step", True), 7, ["Sheep.wool"]) == sum(
         c.nbytes for c in columns if c.name != "Sheep.wool"

@@ -232,3 +232,42 @@ def chi_square(counts: np.ndarray, expected: np.ndarray | None = None) -> float:
     shares = np.full(counts.size, 1 / counts.size) if expected is None else expected
     mean = shares * counts.sum()
     return float(((counts - mean) ** 2 / mean).sum())
+
+
+class Wide(wl.World):
+    low: wl.Config = -3e38
+    high: wl.Config = 3e38
+    x: float
+
+
+@wl.system
+def draw_between(world: Wide):
+    world.x = world.random(world.low, world.high)
+
+
+WIDE = wl.Definition("WideRandom-test", Wide, {}, step=(draw_between,))
+MOST = float(np.finfo(np.float32).max)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_random_lies_between_all_finite_bounds(exact: bool) -> None:
+    bounds = [(-3e38, 3e38), (-MOST, MOST), (MOST, -MOST), (-MOST, 0.0), (0.0, MOST), (-MOST, 1e38), (2e38, 3e38)]
+    low, high = np.array(bounds * 60, np.float32).T
+    seen = []
+    for device in ("python", "cpu"):
+        sim = wl.Simulation(WIDE, len(low), device, seed=0, config={"low": low, "high": high}, exact=exact)
+        sim.step()
+        seen.append(sim.world.x.numpy().copy())
+    x = seen[0]
+    assert (x == seen[1]).all() and sim.errors() == []
+    assert (np.minimum(low, high) <= x).all() and (x <= np.maximum(low, high)).all()
+    shares = (x[0::7].astype(np.float64) - low[0]) / (np.float64(high[0]) - low[0])
+    assert shares.min() < 0.1 and shares.max() > 0.9 and 0.35 < shares.mean() < 0.65
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 3.4e38), (-1.7e38, 1.7e38), (5.0, 5.0)])
+def test_bounds_whose_difference_is_finite_keep_their_numbers(low: float, high: float) -> None:
+    one, two = np.float32(low), np.float32(high)
+    for draw in range(20):
+        share = np.float32(Key(3, 1, 4, 1, 5).bits(draw) >> 8) * np.float32(2**-24)
+        assert Key(3, 1, 4, 1, 5).uniform(draw, one, two) == one + share * (two - one)

@@ -180,7 +180,7 @@ def test_memory_per_world_is_the_sum_of_its_columns() -> None:
     assert len(sizes) == 1
     sim = wl.Simulation("CartPole-v1", 10, "cpu", seed=0)
     columns = [c for table in sim.tables.values() for c in table.all_columns.values()]
-    assert sizes.pop() == sum(c.numpy().nbytes for c in columns if c.field.role is not Role.CONFIG) / 10
+    assert sizes.pop() == sum(c.numpy().nbytes for c in columns if not c.field.batch_wide) / 10
 
 
 def test_other_numbers_of_entities(race: wl.Definition) -> None:

@@ -31,7 +31,7 @@ from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.config_mixin import ConfigMixin
 from worldloom.core.runtime.executor import Executor, OutputCopy
 from worldloom.core.runtime.options import choose_options
-from worldloom.core.runtime.seeds import folded_seeds
+from worldloom.core.runtime.seeds import SeedMixin, check_seeds
 from worldloom.core.runtime.table import Table
 from worldloom.core.schedule.entries import Autoreset, HostNode
 from worldloom.core.schedule.lasting_agents import lasting_agents
@@ -42,15 +42,15 @@ from worldloom.core.state.snapshot_mixin import SnapshotMixin
 _AUTORESETS = ("same_step", "next_step", "disabled")
 
 
-class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMixin):
+class Simulation(SeedMixin, CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMixin):
     """``num_worlds`` copies of one world on one device.
 
     Args:
         world: The id of a registered world, or its definition.
         num_worlds: Number of copies in the batch.
         device: ``cpu``, ``cuda:N``, ``auto``, or ``python`` to interpret the systems row by row.
-        seed: Seed of the random numbers; None takes one from the operating system. World k of a seed is the same world
-            for every batch size and number of threads.
+        seed: Seed of the random numbers, from 0 to 2**64 - 1, or one per world; None takes one from the operating
+            system. World k of a seed is the same world for every batch size and number of threads.
         autoreset: Reset mode at the end of an episode. ``same_step``: the world is reset in the same step, and the
             final observation is kept in the ``final_`` columns. ``next_step``: the next step resets it and ignores its
             action. ``disabled``: no reset.
@@ -288,9 +288,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
             expected = f"a reset mask holds one truth value per world, shape ({self.num_worlds},)"
             raise InputError(f"{expected}, not {selected.dtype.name} of shape {selected.shape}")
         if seeds is not None:
-            for name, values in (("seed", folded_seeds(seeds, self.num_worlds)), ("episode", np.int32(-1))):
-                column = world[name]
-                column.assign(np.where(selected, values, column.numpy()).astype(column.dtype))
+            self._assign_seeds(selected, check_seeds(seeds, self.num_worlds))
         world["reset_mask"].assign(selected)
         self._reset_masked()
 
@@ -345,7 +343,7 @@ class Simulation(CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, ProfilingMi
     def bytes_per_world(self) -> int:
         """Memory per world, in bytes."""
         columns = (c for table in self.tables.values() for c in table.all_columns.values() if c.owns_memory)
-        return sum(c.nbytes for c in columns if c.field.role is not Role.CONFIG) // self.num_worlds
+        return sum(c.nbytes for c in columns if not c.field.batch_wide) // self.num_worlds
 
     def close(self) -> None:
         """Free the memory. Exports that are still in use keep their memory alive."""

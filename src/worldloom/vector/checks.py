@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +13,7 @@ from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError, unknown_argument
 from worldloom.core.model.families import closest_first
 from worldloom.core.model.fields import Role
+from worldloom.core.runtime.seeds import check_seeds as core_check_seeds
 from worldloom.core.schedule.entries import Autoreset
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ AUTORESET_MODES: dict[str, AutoresetMode] = {
 RENDER_MODES = ("human", "rgb_array", "rgb_array_list")
 """The render modes of worlds with a renderer, in Gymnasium's environments."""
 DISCRETE_SPACES = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete)
-MAX_SEED = 2**64 - 1
 NUMERIC_KINDS = "biuf"
 """NumPy kinds of arrays that hold truth values or numbers."""
 
@@ -86,24 +85,8 @@ def check_reset_mask(mask: Any) -> None:
 
 
 def check_seeds(seeds: Any, num_worlds: int) -> np.ndarray[Any, Any] | None:
-    """One seed for all worlds, or one per world, as an array of shape () or (num_worlds,); None stays None.
-
-    Raises:
-        InputError: If a seed is no whole number from 0 to 2**64 - 1, or the number of seeds is wrong.
-    """
-    if seeds is None:
-        return None
-    array = to_numpy(seeds, "the seeds")
-    beyond_64_bits = array.dtype.kind == "O" and all(type(value) is int for value in array.ravel())
-    if not (array.dtype.kind in "iu" or beyond_64_bits) or array.shape not in ((), (num_worlds,)):
-        raise InputError(
-            f"seeds are one whole number, or one per world, shape ({num_worlds},), not {reprlib.repr(seeds)}"
-        )
-    if array.size and array.min() < 0:
-        raise InputError(f"seeds are 0 or more, not {array.min()}")
-    if array.size and array.max() > MAX_SEED:
-        raise InputError(f"seeds are at most 2**64 - 1, which is {MAX_SEED:,}, not {array.max()}")
-    return array
+    """As :func:`worldloom.core.runtime.seeds.check_seeds`; None stays None."""
+    return None if seeds is None else core_check_seeds(seeds, num_worlds)
 
 
 def check_timeout(timeout: Any, name: str = "timeout") -> float:

@@ -68,7 +68,7 @@ class ColumnAccess:
         stored = column_in_memory(column)
         field, name = arguments.setdefault(stored, self.field(stored)), column_argument(stored)
         row = "row" if column[0] != WORLD else "world"
-        if column[0] == WORLD and field.role is Role.CONFIG:
+        if column[0] == WORLD and field.batch_wide:
             row = f"wp.min(world, {name}.shape[0] - 1)"  # a configuration has one value for all worlds, or one for each
         if column in self.in_place:
             return accessors.view_text(name, field, row)
@@ -96,7 +96,7 @@ class ColumnAccess:
     def bytes_per_world(self, column: ColumnKey) -> int:
         """Bytes of a column per world. Configuration counts as 0, since it stays in the cache."""
         field = self.field(column)
-        if field.role is Role.CONFIG:
+        if field.batch_wide:
             return 0
         size: int = wp.types.type_size_in_bytes(field.dtype)
         for n in field.shape:

@@ -16,7 +16,7 @@ from worldloom.core.kernels.guards import Alarm
 from worldloom.core.kernels.random import STREAM_SHIFT, Key
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.dtypes import is_composite, shape_of
-from worldloom.core.model.fields import Field
+from worldloom.core.model.fields import SEED_HIGH, Field
 from worldloom.core.model.grid import nearest_slots, slots_within, sort_into_cells
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.model.pairs import Pair
@@ -104,6 +104,8 @@ class Interpreter:
     def random(self, function: str, draw: int, *arguments: Any) -> Any:
         world = self.tables[WORLD]
         seed, episode, step = (int(world[n].values[self._world]) for n in ("seed", "episode", "step"))
+        high = world[SEED_HIGH].values
+        seed |= int(high[min(self._world, len(high) - 1)]) << 32
         key = Key(seed, self._world + self.offset, episode, step, self._stream)
         return getattr(key, function)(int(draw), *arguments)
 

@@ -88,7 +88,7 @@ def raw(row: Row, name: str) -> Any:
 
 def _getter(column: Column) -> Callable[[Any], Any]:
     field = column.field
-    if field.role is Role.CONFIG:
+    if field.batch_wide:
         return _config_getter(column)
     if field.is_array:
         values = column.values
@@ -159,7 +159,7 @@ def _action_getter(read: Callable[[int], Any], field: Field) -> Callable[[Any], 
 
 def _setter(column: Column) -> Callable[[Any, Any], None]:
     field = column.field
-    if field.role is Role.CONFIG or field.is_array:
+    if field.batch_wide or field.is_array:
 
         def store(row: Any, value: Any) -> None:
             column.values[min(row._index, len(column.values) - 1)] = _shaped(value, field)

@@ -4,6 +4,10 @@ The same key gives the same number on every device, for any batch size, shards a
 systems and entities, ``draw`` counts the draws of one system run. Four draws share one Philox block, which compilers
 then compute once.
 
+Seeds have 64 bits. The lower half is a word of Philox's key. The upper half, multiplied by constants, displaces world,
+episode and step. Seeds below 2**32 displace nothing. The constants were checked against all differences of upper
+halves: two seeds share random numbers only where their worlds, episodes or steps are 1,290,725 or more apart.
+
 Each function is defined twice, for Warp and for Python; tests compare both with published vectors.
 """
 
@@ -28,7 +32,11 @@ _W0, _W1 = 0x9E3779B9, 0xBB67AE85
 _MASK = 0xFFFFFFFF
 TWO_PI = float(np.float32(2.0 * math.pi))
 
+WORLD_FACTOR, EPISODE_FACTOR, STEP_FACTOR = 0x9E3779B9, 0x85EBCA6B, 0xC2B2AE35
+"""Multipliers of the upper half of a seed."""
+
 M0, M1 = wp.constant(wp.uint32(_M0)), wp.constant(wp.uint32(_M1))
+F0, F1, F2 = (wp.constant(wp.uint32(factor)) for factor in (WORLD_FACTOR, EPISODE_FACTOR, STEP_FACTOR))
 W0, W1 = wp.constant(wp.uint32(_W0)), wp.constant(wp.uint32(_W1))
 
 
@@ -60,6 +68,24 @@ def philox(c0: wp.uint32, c1: wp.uint32, c2: wp.uint32, c3: wp.uint32, key0: wp.
 
 
 @wp.func
+def world_key(world: int, seed_high: wp.uint32):
+    """The word of the key of a world."""
+    return wp.int32(wp.uint32(world) + seed_high * F0)
+
+
+@wp.func
+def episode_key(episode: int, seed_high: wp.uint32):
+    """The word of the key of an episode."""
+    return wp.int32(wp.uint32(episode) + seed_high * F1)
+
+
+@wp.func
+def step_key(step: int, seed_high: wp.uint32):
+    """The word of the key of a step."""
+    return wp.int32(wp.uint32(step) + seed_high * F2)
+
+
+@wp.func
 def bits(seed: wp.uint32, world: int, episode: int, step: int, stream: int, draw: int):
     """One random word of 32 bits."""
     block = philox(wp.uint32(draw >> 2), wp.uint32(stream), wp.uint32(step), wp.uint32(episode), seed, wp.uint32(world))
@@ -69,9 +95,10 @@ def bits(seed: wp.uint32, world: int, episode: int, step: int, stream: int, draw
 @wp.func
 def uniform(seed: wp.uint32, world: int, episode: int, step: int, stream: int, draw: int, low: float, high: float):
     """A float, ``low <= x < high`` up to rounding, from 24 random bits."""
-    return low + wp.float32(bits(seed, world, episode, step, stream, draw) >> wp.uint32(8)) * 5.9604644775390625e-08 * (
-        high - low
-    )
+    u = wp.float32(bits(seed, world, episode, step, stream, draw) >> wp.uint32(8)) * 5.9604644775390625e-08
+    if wp.isinf(high - low):  # the difference of two finite bounds may exceed float32
+        return low * (1.0 - u) + high * u
+    return low + u * (high - low)
 
 
 @wp.func
@@ -128,7 +155,7 @@ def philox_python(counter: tuple[int, int, int, int], key: tuple[int, int]) -> t
 
 @dataclass(slots=True)
 class Key:
-    """The key of the random numbers of one system run, in Python."""
+    """The key of the random numbers of one system run, in Python. ``seed`` may have 64 bits."""
 
     seed: int
     world: int
@@ -137,11 +164,14 @@ class Key:
     stream: int
 
     def bits(self, draw: int) -> int:
-        counter = (draw >> 2 & _MASK, self.stream & _MASK, self.step & _MASK, self.episode & _MASK)
-        return philox_python(counter, (self.seed & _MASK, self.world & _MASK))[draw & 3]
+        high = self.seed >> 32
+        step, episode = self.step + high * STEP_FACTOR, self.episode + high * EPISODE_FACTOR
+        counter = (draw >> 2 & _MASK, self.stream & _MASK, step & _MASK, episode & _MASK)
+        return philox_python(counter, (self.seed & _MASK, self.world + high * WORLD_FACTOR & _MASK))[draw & 3]
 
     def uniform(self, draw: int, low: np.float32, high: np.float32) -> np.float32:
-        return low + _ONE * (self.bits(draw) >> 8) * _STEP * (high - low)
+        u, span = _ONE * (self.bits(draw) >> 8) * _STEP, high - low
+        return low * (_ONE - u) + high * u if abs(span) == math.inf else low + u * span
 
     def integer(self, draw: int, low: np.int32, high: np.int32) -> np.int32:
         return np.int32(low) if high <= low else np.int32(int(low) + (self.bits(draw) * (int(high) - int(low)) >> 32))
@@ -162,6 +192,6 @@ class Key:
 
 
 def fold_seed(seeds: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-    """Seeds of 64 bits as the 32 bits of the key: those below 2**32 are unchanged, larger ones are hashed."""
+    """Seeds of 64 bits as keys of 32 bits: those below 2**32 are unchanged, larger ones are hashed."""
     mixed = seeds * np.uint64(0x9E3779B97F4A7C15)
     return np.where(seeds >> np.uint64(32), mixed >> np.uint64(32), seeds).astype(np.uint32)

@@ -12,7 +12,6 @@ from worldloom.core.codegen.shared_programs import shared_schedule
 from worldloom.core.codegen.stages import uneven_width
 from worldloom.core.measure.report import Report, capacity_note
 from worldloom.core.model.columns import ColumnKey
-from worldloom.core.model.fields import Role
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.runtime.options import find
 from worldloom.core.schedule.entries import Entry as ScheduleEntry
@@ -232,7 +231,7 @@ def _kernels(entries: Iterable[Entry]) -> list[KernelSpec]:
 def _explained(schedule: Schedule, phase: str, spec: KernelSpec) -> ExplainedKernel:
     moved = {*spec.loads, *spec.stores}
     columns = [c for c in spec.columns if c[0] not in schedule.scratch]
-    sometimes = [c for c in columns if c not in moved and schedule.field_of(c).role is not Role.CONFIG]
+    sometimes = [c for c in columns if c not in moved and not schedule.field_of(c).batch_wide]
     return ExplainedKernel(
         phase=phase,
         name=spec.name,

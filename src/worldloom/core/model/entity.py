@@ -15,7 +15,7 @@ from worldloom.core.base.errors import DefinitionError, misuse, user_frame
 from worldloom.core.base.source import class_line
 from worldloom.core.model.declarations import declare
 from worldloom.core.model.dtypes import canonical
-from worldloom.core.model.fields import Field, Role
+from worldloom.core.model.fields import SEED_HIGH, Field, Role
 
 TABLE_ATTRIBUTES = {"table_name", "all_columns", "rows_per_world", "locate"}
 """Attributes of a table, ``sim[Kind]`` and ``sim.world``, which would hide a component of the same name."""
@@ -197,6 +197,7 @@ ENGINE_FIELDS: dict[str, Field] = {
     "step": _engine("step", wp.int32),
     "episode": _engine("episode", wp.int32, -1),
     "seed": _engine("seed", wp.uint32),
+    SEED_HIGH: _engine(SEED_HIGH, wp.uint32),
     "terminated": _engine("terminated", wp.bool, False),
     "truncated": _engine("truncated", wp.bool, False),
     "finished": _engine("finished", wp.bool, False),
@@ -206,9 +207,10 @@ ENGINE_FIELDS: dict[str, Field] = {
     "broken": Field("broken", wp.bool, (1,), Role.ENGINE, False, keep=True),
     "max_steps": Field("max_steps", wp.int32, role=Role.CONFIG),
 }
-"""The engine's fields of a world. ``reset_mask`` selects the worlds of a reset from outside. ``faulty`` is set by
-the engine's checks, ``broken`` by any system that reports a fault. ``broken`` is an array of one element, so it is
-in memory and never in a register."""
+"""The engine's fields of a world. ``seed`` is the lower half of a seed of 64 bits, ``seed__high`` the upper half, one
+for the batch where all worlds have the same. ``reset_mask`` selects the worlds of a reset from outside. ``faulty`` is
+set by the engine's checks, ``broken`` by any system that reports a fault. ``broken`` is an array of one element, so it
+is in memory and never in a register."""
 
 AGENT_FIELDS: dict[str, Field] = {
     "active": _engine("active", wp.bool, True),

@@ -19,6 +19,9 @@ from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete, Space
 VECTOR_LIMIT = 16
 """One-dimensional components up to this length are vectors in registers. Longer ones are arrays in memory."""
 
+SEED_HIGH = "seed__high"
+"""Name of the engine's field with the upper 32 bits of the seeds."""
+
 Bound = float | tuple[float, ...]
 
 Check = Callable[[np.ndarray[Any, Any]], "dict[str, np.ndarray[Any, Any]]"]
@@ -96,6 +99,11 @@ class Field(ComponentSpec, _Named):
     """
 
     default: Any = 0
+
+    @property
+    def batch_wide(self) -> bool:
+        """Whether it holds one value for the batch, or one per world, and systems cannot write it."""
+        return self.role is Role.CONFIG or self.name == SEED_HIGH
 
     @property
     def is_array(self) -> bool:

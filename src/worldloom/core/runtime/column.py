@@ -13,7 +13,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.frontend.targets.accessors import alignment
 from worldloom.core.model.agent_rows import kind_of_rows
 from worldloom.core.model.dtypes import SCALARS, scalar_of, shape_of, type_name
-from worldloom.core.model.fields import Field, Role
+from worldloom.core.model.fields import Field
 
 
 class Column:
@@ -40,7 +40,7 @@ class Column:
         self.table, self.field, self.device = table, field, device
         self.num_worlds, self.count, self.total = num_worlds, count, total
         self.name = f"{table}.{field.name}"
-        rows = 1 if field.role is Role.CONFIG else num_worlds * count if total is None else total + hidden_rows
+        rows = 1 if field.batch_wide else num_worlds * count if total is None else total + hidden_rows
         self._rows = (rows, *field.shape)
         self._values: np.ndarray[Any, Any] | None = None
         self._tensor: Any = None
@@ -68,7 +68,7 @@ class Column:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its exports."""
-        if self.field.role is Role.CONFIG:
+        if self.field.batch_wide:
             return (self.array.shape[0], *self._fixed_shape[1:])
         return self._fixed_shape
 

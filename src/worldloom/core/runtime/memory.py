@@ -13,7 +13,7 @@ import warp as wp
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.dtypes import SCALARS, scalar_of
-from worldloom.core.model.fields import Field, Role
+from worldloom.core.model.fields import Field
 from worldloom.core.schedule.entries import Schedule
 
 _CGROUPS = (
@@ -33,11 +33,7 @@ def bytes_needed(schedule: Schedule, num_worlds: int, external: Collection[str] 
     for name, view in schedule.tables.items():
         rows = schedule.counts.pooled(name) or num_worlds * schedule.counts[name]
         for field in view.fields.values():
-            if (
-                field.role is not Role.CONFIG
-                and (name, field.name) not in shared
-                and f"{name}.{field.name}" not in external
-            ):
+            if not field.batch_wide and (name, field.name) not in shared and f"{name}.{field.name}" not in external:
                 total += rows * size_of(field)
     return total
 

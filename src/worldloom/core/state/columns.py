@@ -9,8 +9,10 @@ import numpy as np
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.columns import WORLD
-from worldloom.core.model.fields import Role
+from worldloom.core.model.fields import SEED_HIGH
 from worldloom.core.runtime.column import Column
+
+SEED_COLUMN = f"{WORLD}.{SEED_HIGH}"
 
 if TYPE_CHECKING:
     from worldloom.core.simulation import Simulation
@@ -23,7 +25,21 @@ def state_columns(simulation: Simulation) -> dict[str, Column]:
     memory they share, see :func:`with_one_copy`.
     """
     columns = [c for t in simulation.tables.values() for c in t]
+    if not simulation.wide_seeds:
+        columns = [c for c in columns if c.name != SEED_COLUMN]
     return {c.name: c for c in sorted(columns, key=lambda c: c.view_of is not None)}
+
+
+def with_seeds(simulation: Simulation, tensors: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A saved state with the upper halves of seeds where the simulation needs them: states without them have 0."""
+    import torch
+
+    if SEED_COLUMN in tensors:
+        simulation.wide_seeds = True
+    elif simulation.wide_seeds:
+        zero = torch.zeros_like(simulation.world[SEED_HIGH].torch()[:1])
+        return {**tensors, SEED_COLUMN: zero}
+    return tensors
 
 
 def with_one_copy(columns: Mapping[str, Column], tensors: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,8 +61,8 @@ def with_one_copy(columns: Mapping[str, Column], tensors: Mapping[str, Any]) -> 
 
 
 def is_config(column: Column) -> bool:
-    """Whether the column is a configuration, which may hold one value for the batch."""
-    return column.field.role is Role.CONFIG
+    """Whether the column is a configuration, or the upper half of the seeds, which may hold one value for the batch."""
+    return column.field.batch_wide
 
 
 def require_rows_per_world(simulation: Simulation, but: Collection[str] = ()) -> None:

@@ -104,9 +104,9 @@ class Replay:
             self._reset(seed, before)
 
     def _reset(self, seed: int, before: int) -> None:
-        """Start the episode that follows episode ``before`` of ``seed``."""
+        """Start the episode that follows episode ``before`` of ``seed``, whose upper half the chunk's state has set."""
         world = self.simulation.tables[WORLD]
-        world["seed"].fill(seed)
+        world["seed"].fill(seed & 0xFFFFFFFF)
         world["episode"].fill(before)
         with suppress(CapacityError):
             self.simulation.reset()

@@ -13,6 +13,7 @@ from worldloom.core.model.population import OVERFLOWS, UpTo
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import definition as find_definition
 from worldloom.core.schedule.entries import Autoreset
+from worldloom.core.state.columns import SEED_COLUMN
 from worldloom.core.state.replay_log import TERMINATED, TRUNCATED, Chunk, ReplayLog, Resets
 from worldloom.core.state.snapshot import Snapshot
 
@@ -178,6 +179,9 @@ class _ChunkParser:
             if name not in state.tensors:
                 raise _incomplete(self.where)
             self._require(name, state.tensors[name], (kind,), (self.worlds,))
+        upper = state.tensors.get(SEED_COLUMN)
+        if upper is not None:
+            self._require(SEED_COLUMN, upper, ("uint32",), (1,) if len(upper) == 1 else (self.worlds,))
         for kind, rows in self.definition.rows.items():
             columns = [
                 tensor

@@ -15,6 +15,7 @@ from worldloom.core.base.paths import printable_path
 from worldloom.core.model.population import UpTo
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.entries import Autoreset
+from worldloom.core.state.columns import SEED_COLUMN
 from worldloom.core.state.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Resets:
         return cls(before, stack(mask, torch.uint8), stack(seeds, torch.int32), stack(episodes, torch.int32))
 
     def at(self, step: int, row: int) -> list[tuple[int, int]]:
-        """The (seed, episode before) of each reset of the world in ``row`` that came just before ``step``."""
+        """(Lower half of the seed, episode before) of each reset of the world in ``row`` just before ``step``."""
         resets = [i for i in range(len(self.before)) if int(self.before[i]) == step and bool(self.mask[i, row])]
         return [(int(self.seeds[i, row]) & 0xFFFFFFFF, int(self.episodes[i, row])) for i in resets]
 
@@ -230,6 +231,8 @@ class _EpisodeReader:
         """Add the steps of one chunk to ``episodes``, those of the chunks before it."""
         row, autoreset = self.row, self.log.autoreset
         episode, seed, length = (int(chunk.state.tensors[f"World.{n}"][row]) for n in ("episode", "seed", "step"))
+        upper = chunk.state.tensors.get(SEED_COLUMN)
+        high = 0 if upper is None else int(upper[row if len(upper) > 1 else 0]) << 32
         reset_next = autoreset == "next_step" and bool(chunk.state.tensors["World.finished"][row])
         starts = length == 0 or not episodes or _next_step(episodes[-1]) != (episode, length)
         resets = {int(step) for step in chunk.resets.before}
@@ -241,7 +244,7 @@ class _EpisodeReader:
                 episode, length, starts, reset_next = episode + 1, 0, True, False
                 continue
             if starts:
-                episodes.append(Episode(self.world, episode, seed & 0xFFFFFFFF, length))
+                episodes.append(Episode(self.world, episode, seed & 0xFFFFFFFF | high, length))
                 starts = False
             episodes[-1].step_positions.append((number, step))
             length += 1

@@ -22,6 +22,7 @@ from worldloom.core.state.columns import (
     scatter_rows,
     state_columns,
     with_one_copy,
+    with_seeds,
     world_ids,
 )
 from worldloom.core.state.state_checks import check_counts, check_values
@@ -196,6 +197,7 @@ def restore(
     the range that its component declares. ``where`` is the name of the state in messages. ``known`` means that its
     numbers come from a simulation of this process, so that they are not validated.
     """
+    tensors = with_seeds(simulation, tensors)
     columns = state_columns(simulation)
     tensors = _with_own_width(simulation, columns, tensors)
     _check_columns(simulation, columns, tensors)
@@ -237,8 +239,9 @@ def restore_worlds(simulation: Simulation, saved: Snapshot, worlds: Any = None) 
     if saved.num_worlds not in (1, len(targets)):
         counts = f"the snapshot holds {saved.num_worlds} worlds, which cannot be put onto {len(targets)}"
         raise InputError(f"{counts}: name as many, or take one of them")
+    saved_tensors = with_seeds(simulation, saved.tensors)
     columns = state_columns(simulation)
-    saved = replace(saved, tensors=_with_own_width(simulation, columns, saved.tensors))
+    saved = replace(saved, tensors=_with_own_width(simulation, columns, saved_tensors))
     _check_columns(simulation, columns, saved.tensors)
     for name, column in columns.items():
         shape = tuple(saved.tensors[name].shape)

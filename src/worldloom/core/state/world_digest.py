@@ -57,7 +57,7 @@ class WorldDigest:
 
 
 def _is_digested(column: Column) -> bool:
-    return column.field.role not in (Role.ACTION, Role.CONFIG) and not column.field.name.startswith(FINAL)
+    return not (column.field.role is Role.ACTION or column.field.batch_wide) and not column.field.name.startswith(FINAL)
 
 
 def _weights(column: Column) -> np.ndarray[Any, Any]:

@@ -15,6 +15,7 @@ from worldloom.core.base.arrays import checked_int, to_numpy
 from worldloom.core.base.errors import InputError, WorldFault
 from worldloom.core.base.not_copyable import NoShallowCopy
 from worldloom.core.registry.definition import Definition
+from worldloom.core.runtime.seeds import MAX_SEED
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
 from worldloom.vector.checks import (
@@ -170,7 +171,7 @@ class WorldVectorEnv(NoShallowCopy, WorldAttributes, gymnasium.vector.VectorEnv[
             return self._seed
         if self._seed is not None:
             return (self._seed,) * self.num_envs
-        return tuple(int(seed) & 0xFFFFFFFF for seed in self.simulation.world.seed.numpy())
+        return tuple(map(int, self.simulation.seeds))
 
     @property
     def np_random_seed(self) -> Any:
@@ -303,7 +304,7 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         check_reset_options(options, ())
         if seed is not None:
-            seed = checked_int("seed", seed, 0, 2**63 - 1)
+            seed = checked_int("seed", seed, 0, MAX_SEED)
         super().reset(seed=seed)
         observations, infos = self._vector.reset(seed=seed)
         return self._select_first(observations), _first_info(infos)

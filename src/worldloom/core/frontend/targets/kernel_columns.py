@@ -90,7 +90,7 @@ class KernelColumns(KernelArithmetic):
     def _row(self, row: Value, field: Field | None = None) -> ast.expr:
         if isinstance(row.type, WorldType):
             self.scalars.add("world")
-            if field is not None and field.role is Role.CONFIG:  # one value for all worlds, or one per world
+            if field is not None and field.batch_wide:  # one value for all worlds, or one per world
                 rows = nodes.index(
                     nodes.attribute(nodes.name(column_argument(self._column(row, field))), "shape"), nodes.constant(0)
                 )
@@ -104,7 +104,7 @@ class KernelColumns(KernelArithmetic):
         """The column as an array, for access in memory."""
         column = self._column(row, field)
         self.columns[column] = field
-        if field.role is Role.CONFIG:
+        if field.batch_wide:
             pass  # systems cannot write it
         elif not self._in_registers(row):
             (self.remote_write if write else self.remote_read).add(column)
@@ -128,7 +128,7 @@ class KernelColumns(KernelArithmetic):
         if self._in_registers(row) or isinstance(row.type, WorldType):
             if not self._assigned(column):
                 self.inputs[column] = field
-            if not self._in_registers(row) and field.role is not Role.CONFIG:
+            if not self._in_registers(row) and not field.batch_wide:
                 self.remote_read.add(column)
             return nodes.name(register_name(column))
         return sanitize_action(

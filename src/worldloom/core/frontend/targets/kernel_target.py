@@ -11,7 +11,7 @@ from worldloom.core.frontend.targets.kernel_rows import KernelRows
 from worldloom.core.frontend.values import Value, WorldType, this_world
 from worldloom.core.kernels.exact import PREFIX as EXACT
 from worldloom.core.model.entity import AGENT_FIELDS, ENGINE_FIELDS
-from worldloom.core.model.fields import Field
+from worldloom.core.model.fields import SEED_HIGH, Field
 
 
 class KernelTarget(KernelRows):
@@ -31,9 +31,12 @@ class KernelTarget(KernelRows):
         self.draws = True
         self.scalars |= {"slot", "system"}
         world = this_world()
-        seed, episode, step = (self.read(world, ENGINE_FIELDS[n]) for n in ("seed", "episode", "step"))
+        names = ("seed", SEED_HIGH, "episode", "step")
+        seed, high, episode, step = (self.read(world, ENGINE_FIELDS[name]) for name in names)
+        counts = {"world_key": self.world_id(), "episode_key": episode, "step_key": step}
+        keys = [nodes.call(key, count, high) for key, count in counts.items()]
         function = f"{EXACT}{function}" if self.exact and function == "normal" else function
-        return nodes.call(function, seed, self.world_id(), episode, step, nodes.name("wl_stream"), draw, *arguments)
+        return nodes.call(function, seed, *keys, nodes.name("wl_stream"), draw, *arguments)
 
     def end(self, row: Value, what: str) -> list[ast.stmt]:
         if isinstance(row.type, WorldType):
