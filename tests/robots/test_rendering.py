@@ -160,3 +160,18 @@ def test_the_video_of_a_task(tmp_path, capsys):
     assert main(["play", "CartpoleBalance-v1", *options]) == 0
     assert "3 frames of CartpoleBalance-v1, 0.0 s" in capsys.readouterr().out, "100 frames per second"
     assert b"ftyp" in target.read_bytes()[:12]
+
+
+@pytest.mark.usefixtures("opengl")
+def test_robots_without_a_renderer_have_the_default_one():
+    plain = wl.Definition(
+        "Plain-v0", test_physics.Room, {Arm: 1}, reset=(PHYSICS.home, PHYSICS.forward), step=PHYSICS.step
+    )
+    assert isinstance(plain.render, robots.Renderer) and plain.render.physics is PHYSICS
+    env = wl.make(plain, num_envs=2, render_mode="rgb_array")
+    env.reset(seed=0)
+    images = env.render()
+    assert len(images) == 2 and images[0].shape == (480, 480, 3) and images[0].std() > 5.0
+    own = robots.Renderer(PHYSICS, **SMALL)
+    other = wl.Definition("Own-v0", test_physics.Room, {Arm: 1}, step=PHYSICS.step, render=own)
+    assert other.render is own

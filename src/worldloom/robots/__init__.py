@@ -6,6 +6,7 @@ It may import ``worldloom.core`` and ``worldloom.terminal``; ``mujoco`` and ``mu
 from __future__ import annotations
 
 from worldloom.robots.disturbances import Pushed, control_noise_system, delay_system, delayed, push_system
+from worldloom.robots.loading.checker import LoadLimits
 from worldloom.robots.model import Model
 from worldloom.robots.physics import Physics
 from worldloom.robots.placement import Draw, DrawKind, Placement, limited_and_rotational, limited_joints
@@ -16,6 +17,7 @@ from worldloom.robots.sizes import Measured, Sizes, measure
 __all__ = [
     "Draw",
     "DrawKind",
+    "LoadLimits",
     "Measured",
     "Model",
     "Physics",

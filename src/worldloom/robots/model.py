@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +15,8 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.model.entity import Components
 from worldloom.core.model.fields import Array, ComponentSpec
 from worldloom.robots.arrays import ALWAYS, ARRAYS, SINGLE_PRECISION, Kind
+from worldloom.robots.loading.checker import CHECKER, LoadLimits
+from worldloom.robots.loading.messages import MESSAGES
 
 if TYPE_CHECKING:
     import mujoco
@@ -53,15 +52,29 @@ class Model:
     Args:
         source: A file (.xml, .mjb), MJCF text, a ``mujoco.MjSpec`` or a ``mujoco.MjModel``.
         assets: Files that MJCF text refers to, by name.
+        limits: Time and memory of loading a file or text, which another process does, so that a model of others cannot
+            hang or crash this one.
+        trusted: Whether this process loads it itself, without limits.
+
+    Attributes:
+        title: What messages call it.
 
     Raises:
-        InputError: Where MuJoCo is missing, or the model is wrong.
+        InputError: Where MuJoCo is missing, or the model is wrong, or exceeds the limits.
     """
 
-    def __init__(self, source: Any, assets: dict[str, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        source: Any,
+        assets: dict[str, bytes] | None = None,
+        *,
+        limits: LoadLimits | None = None,
+        trusted: bool = False,
+    ) -> None:
         self.mujoco = import_mujoco()
-        with _python_warnings(self.mujoco):
-            self.mj_model: mujoco.MjModel = _compile(self.mujoco, source, assets)
+        self.title = _title(self.mujoco, source)
+        checked = None if trusted else (limits or LoadLimits()).resolved()
+        self.mj_model: mujoco.MjModel = _compile(self.mujoco, source, assets or {}, checked, self.title)
         _refuse_unsupported(self.mj_model)
 
     def __getattr__(self, name: str) -> Any:
@@ -177,48 +190,64 @@ def import_mujoco() -> Any:
         import mujoco
     except ImportError:
         raise InputError("robots need MuJoCo: pip install 'worldloom[robots]'") from None
+    MESSAGES.install(mujoco)
     return mujoco
 
 
-@contextmanager
-def _python_warnings(mujoco: Any) -> Iterator[None]:
-    """Makes MuJoCo's warnings Python's. By default MuJoCo appends them to a file in the current folder."""
-    texts: list[str] = []
-    handler = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(texts.append)
-    try:
-        yield
-    finally:
-        mujoco.set_mju_user_warning(handler)
-    for text in texts:
-        warnings.warn(f"MuJoCo: {text}", stacklevel=4)
+def _title(mujoco: Any, source: Any) -> str:
+    """What a model is called in messages."""
+    if isinstance(source, mujoco.MjModel):
+        return "the compiled model"
+    if isinstance(source, mujoco.MjSpec):
+        return "the specification"
+    return "the MJCF text" if _is_text(source) else f"'{source}'"
 
 
-def _compile(mujoco: Any, source: Any, assets: dict[str, bytes] | None) -> Any:
-    """The ``MjModel`` of a source; InputError with MuJoCo's reason where it is wrong."""
+def _is_text(source: Any) -> bool:
+    return isinstance(source, str) and source.lstrip().startswith("<")
+
+
+def _compile(mujoco: Any, source: Any, assets: dict[str, bytes], limits: tuple[float, float] | None, title: str) -> Any:
+    """The ``MjModel`` of a source; InputError with MuJoCo's reason where it is wrong.
+
+    A file or text is loaded by a process of its own, within limits of seconds and GiB; by this process where they are
+    None.
+    """
     if isinstance(source, mujoco.MjModel):
         return source
-    is_text = isinstance(source, str) and source.lstrip().startswith("<")
-    what = "the MJCF text" if is_text else "the specification" if isinstance(source, mujoco.MjSpec) else f"'{source}'"
-    try:
-        if isinstance(source, mujoco.MjSpec):
-            return source.compile()
-        if is_text:
-            return mujoco.MjModel.from_xml_string(source, assets or {})
-        if not isinstance(source, (str, os.PathLike)):
-            raise InputError(
-                f"a model is a file, MJCF text, an MjSpec or an MjModel, not an object of type {type(source).__name__}"
-            )
-        path = Path(source)
-        if not path.is_file():
-            raise InputError(f"there is no model file '{path}'")
-        load = mujoco.MjModel.from_binary_path if path.suffix == ".mjb" else mujoco.MjModel.from_xml_path
-        return load(str(path))
-    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
-        reason = " ".join(str(error).split())
-        if "allocate" in reason or "unknown exception" in reason:  # std::bad_alloc
-            reason = "it is too large for the memory"
-        raise InputError(f"MuJoCo cannot compile {what}: {reason}") from None
+    is_spec = isinstance(source, mujoco.MjSpec)
+    text = "" if is_spec else source if _is_text(source) else str(_checked_path(source))
+    with MESSAGES.collect(mujoco, title, stacklevel=5) as warnings:
+        try:
+            if is_spec:
+                return source.compile()
+            if limits is not None:
+                compiled, texts = CHECKER.load(text, assets, *limits)
+                warnings.extend(texts)
+                return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": compiled})
+            if _is_text(source):
+                return mujoco.MjModel.from_xml_string(source, assets)
+            load = mujoco.MjModel.from_binary_path if text.endswith(".mjb") else mujoco.MjModel.from_xml_path
+            return load(text)
+        except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
+            reason = " ".join(str(error).split())
+            if "allocate" in reason or "unknown exception" in reason:  # std::bad_alloc
+                reason = "it is too large for the memory"
+            raise InputError(f"MuJoCo cannot compile {title}: {reason}") from None
+
+
+def _checked_path(source: Any) -> Path:
+    """The path of a regular file."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputError(
+            f"a model is a file, MJCF text, an MjSpec or an MjModel, not an object of type {type(source).__name__}"
+        )
+    path = Path(source)
+    if not path.exists():
+        raise InputError(f"there is no model file '{path}'")
+    if not path.is_file():
+        raise InputError(f"the model '{path}' is no regular file: name a file with MJCF or a compiled model (.mjb)")
+    return path
 
 
 def _refuse_unsupported(model: Any) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import warp as wp
@@ -21,6 +22,7 @@ from worldloom.robots.c_engine import NUM_WARNINGS, DataPart, function_address
 from worldloom.robots.c_engine_kernels import run_worlds
 from worldloom.robots.faults import MEMORY_TEXT, fault_system, warp_memory_text
 from worldloom.robots.initial_kernels import write_initial
+from worldloom.robots.loading.messages import MESSAGES
 from worldloom.robots.model import FAULTS, Model
 from worldloom.robots.sizes import Sizes, measure, warp_bytes
 from worldloom.robots.warp.engine import WarpEngine
@@ -50,6 +52,7 @@ class Physics:
         home: For ``reset``: the initial state, and the model's parameters. Systems after it may change them.
         forward: For ``reset``, after all changes of the state: computes the other arrays.
         step: For ``step``: takes ``substeps`` steps of physics, and reports its faults.
+        renderer: Draws worlds that are registered without ``render``, a :class:`~worldloom.robots.Renderer`.
 
     Args:
         model: The model.
@@ -61,6 +64,9 @@ class Physics:
             dm_control, not to the state before its last substep. It costs one ``mj_step1`` per step.
         passive_forward: Whether ``forward`` leaves out the actuators, as dm_control's resets do.
     """
+
+    default_renderer: ClassVar[Callable[[Any], Any] | None] = None
+    """Makes the renderer of physics; the module of :class:`~worldloom.robots.Renderer` sets it."""
 
     def __init__(
         self,
@@ -90,7 +96,10 @@ class Physics:
         if forces and fresh:
             raise InputError(f"{forces[0]} is of the last substep: leave it out, or choose fresh=False")
         self.after = "mj_rnePostConstraint" if forces else "mj_step1" if fresh else ""
-        self.step = (_Run(self, "physics", "mj_step", substeps, self.after), fault_system(kind))
+        MESSAGES.add_model(model)
+        run = _Run(self, "physics", "mj_step", substeps, self.after)
+        run.renderer = self.renderer = None if Physics.default_renderer is None else Physics.default_renderer(self)
+        self.step = (run, fault_system(kind))
         self.forward = _Run(self, "forward", "mj_forward", 1, reset="mj_resetData", passive=passive_forward)
         self.home = _Home(self)
 

@@ -7,7 +7,7 @@ systems are still fused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -71,11 +71,14 @@ class Launch:
         label: Its name in explanations and profiles; the name of the class where it is empty.
         reads: The components that its kernels read, by kind, those of the world by its class. The mask is implied.
         writes: The components that its kernels write.
+        renderer: Draws worlds that contain it and are registered without ``render``, see
+            :class:`~worldloom.core.registry.definition.Definition`; None for nothing.
     """
 
     label: str = ""
     reads: ColumnNames = MappingProxyType({})
     writes: ColumnNames = MappingProxyType({})
+    renderer: Callable[[Any, int], Any] | None = None
 
     def prepare(self, simulation: Simulation) -> Any:
         """Everything else that :meth:`launch` needs: columns, scratch memory, tables, compiled kernels.

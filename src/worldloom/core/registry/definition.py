@@ -59,6 +59,7 @@ class Definition:
         origin: The world without these options, whose fingerprint it has.
         render: Draws one world. It takes the simulation and the index of the world, and returns an image, uint8 of
             shape (height, width, 3). It may have a method ``images(simulation, worlds)`` that draws several at once.
+            By default the renderer of the first launch that has one, such as physics of robots.
     """
 
     id: str
@@ -90,6 +91,10 @@ class Definition:
             if isinstance(entries, (list, tuple)) and any(isinstance(entry, Alternatives) for entry in entries):
                 object.__setattr__(self, "written", {**self.written, phase: tuple(entries)})
                 object.__setattr__(self, phase, expand(entries, {}))
+        if self.render is None:
+            phases = [phase for phase in (self.reset, self.step, self.observe) if isinstance(phase, (list, tuple))]
+            launches = (entry for phase in phases for entry in phase if isinstance(entry, Launch))
+            object.__setattr__(self, "render", next(filter(None, (entry.renderer for entry in launches)), None))
         if not self.file:
             frame = user_frame()
             object.__setattr__(self, "file", frame.f_code.co_filename)

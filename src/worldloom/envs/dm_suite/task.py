@@ -46,7 +46,7 @@ def load_model(file: str, domain: str, build: Callable[[ModuleType], tuple[Any, 
                 "or name a compiled model, model_file='model.mjb'"
             ) from None
         text, assets = build(module)
-        return Model(text.decode() if isinstance(text, bytes) else text, assets)
+        return Model(text.decode() if isinstance(text, bytes) else text, assets, trusted=True)
 
 
 def default_model(file: str, domain: str) -> Model:

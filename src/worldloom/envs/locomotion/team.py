@@ -22,7 +22,7 @@ def load_team(file: str, agents: int, spacing: float, terrain: Terrain | None = 
     ``terrain`` there are obstacles on the ground.
     """
     if agents == 1 and terrain is None:
-        return Model(FOLDER / file)
+        return Model(FOLDER / file, trusted=True)
     return Model(team_spec(file, agents, spacing, terrain))
 
 

@@ -40,7 +40,7 @@ def load_model(file: str) -> Model:
         return Model(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the models of Gymnasium use elements that MuJoCo calls deprecated
-        return Model(bundled)
+        return Model(bundled, trusted=True)
 
 
 def action_of(model: Model) -> Any:

@@ -86,8 +86,8 @@ class DrawProcess:
                     self._end()
                     raise
         raise InputError(
-            f"robots cannot be drawn here, as OpenGL is missing ({'; '.join(self.failures)}): install libegl1, or "
-            "libosmesa6 to draw on the CPU"
+            f"robots cannot be drawn here, as OpenGL is missing ({'; '.join(self.failures)}): for robots.Renderer "
+            "install libegl1, or libosmesa6 to draw on the CPU; MUJOCO_GL=egl, osmesa or glfw chooses one"
         )
 
     def close(self) -> None:

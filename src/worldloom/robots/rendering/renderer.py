@@ -35,6 +35,8 @@ _keys = itertools.count()
 class Renderer:
     """Draws worlds with MuJoCo's offscreen renderer, for ``wl.register(..., render=robots.Renderer(PHYSICS))``.
 
+    Worlds with robots that are registered without ``render`` have one with these defaults.
+
     Images are drawn in another process, which owns the OpenGL context: a crash of a driver does not end the training.
     MUJOCO_GL chooses EGL, OSMesa or GLFW; otherwise they are tried in this order.
 
@@ -105,3 +107,6 @@ class Renderer:
     def _drawing(self) -> tuple[Any, ...]:
         camera = choose_camera(self.model, self.camera)
         return (self.model.saved, self.width, self.height, camera)
+
+
+Physics.default_renderer = Renderer
