@@ -16,7 +16,7 @@ from thorough import THOROUGH
 import worldloom as wl
 from worldloom.core.codegen import program
 
-pytest_plugins = ["file_times"]
+pytest_plugins = ["file_times", "mujoco_messages"]
 
 sys.path.insert(0, str(Path(__file__).parent / "parity"))  # the NumPy references, which tests of several folders use
 # PyTorch uses one thread, here and in processes that tests start: more threads slow small networks down.

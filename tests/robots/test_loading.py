@@ -242,3 +242,13 @@ def test_warnings_are_logged_once_per_model_and_leave_no_file(tmp_path):
     lines = [line for line in done.stderr.splitlines() if "huge value in QPOS" in line]
     assert len(lines) == 1 and lines[0].startswith("MuJoCo: ") and lines[0].endswith("(in 'arm.xml')"), done.stderr
     assert not list(Path(tmp_path).iterdir())
+
+
+def test_warnings_of_mujoco_in_tests_leave_no_file(tmp_path, monkeypatch):
+    mujoco = pytest.importorskip("mujoco")
+    monkeypatch.chdir(tmp_path)
+    model = mujoco.MjModel.from_xml_string(ARM)
+    data = mujoco.MjData(model)
+    data.qpos[:] = 1e20
+    mujoco.mj_step(model, data)
+    assert not list(tmp_path.iterdir())
