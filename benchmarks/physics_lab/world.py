@@ -34,7 +34,8 @@ class Lab(physics.World):
     joint_values: wl.Config = np.zeros((MAX_JOINTS, 17), np.float32)
 
 
-SOLID = physics.systems(Lab, Part, mapping="worlds")
+SHAPES = (physics.PLANE, physics.SPHERE, physics.CAPSULE, physics.BOX, physics.WEDGE)
+SOLID = physics.systems(Lab, Part, SHAPES, mapping="worlds")
 
 
 @wl.system
