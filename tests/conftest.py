@@ -255,10 +255,10 @@ def columns() -> Callable[[wl.Simulation], dict[str, np.ndarray]]:
 @pytest.fixture(scope="module")
 def without_event_waits() -> Iterator[None]:
     """Resumed runs do not wait for the next second, which would give their TensorBoard events a later file name."""
-    from worldloom.learn.runs import run_folder
+    from worldloom.learn.runs import event_files
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_folder, "_wait_for_later_name", lambda folder: None)
+        patch.setattr(event_files, "_wait_for_later_name", lambda folder: None)
         yield
 
 

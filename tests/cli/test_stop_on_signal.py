@@ -27,7 +27,7 @@ def straight(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_in_good_order(worldloom, straight, tmp_path, monkeypatch, number):
     note = RunRecorder.on_iteration
 
@@ -41,7 +41,7 @@ def test_a_signal_ends_it_in_good_order(worldloom, straight, tmp_path, monkeypat
         code, out, _ = worldloom("train", *COMMON, "--run-dir", tmp_path / "parts")
     assert code == 128 + number
     assert f"worldloom train --resume --run-dir {tmp_path / 'parts'}" in out
-    assert (tmp_path / "parts" / "curve.png").exists() is (number == signal.SIGINT)  # SIGTERM leaves no time for it
+    assert (tmp_path / "parts" / "curve.png").exists() is (number == signal.SIGINT)  # the others leave no time for it
     assert read_metrics(tmp_path / "parts")[-1]["iteration"] == 3
     assert worldloom("train", *COMMON, "--resume", "auto", "--run-dir", tmp_path / "parts")[0] == 0
     assert_equal_runs(tmp_path / "parts", straight)
@@ -58,6 +58,28 @@ def test_the_second_signal_exits_at_once(monkeypatch, capfd):
     assert left == [130]
     assert signal.getsignal(signal.SIGTERM) is before
     assert "repeat to exit at once" in capfd.readouterr().err
+
+
+def test_a_closed_terminal_may_repeat_its_signal(monkeypatch):
+    """A shell and the system both send SIGHUP, and a service manager after SIGTERM."""
+    left = []
+    monkeypatch.setattr(os, "_exit", left.append)
+    for first in (signal.SIGHUP, signal.SIGTERM):
+        with StopOnSignal(abort_after_s=1000.0) as stopping:
+            signal.raise_signal(first)
+            signal.raise_signal(signal.SIGHUP)
+        assert stopping.code == 128 + first and stopping.is_urgent and not left
+
+
+def test_an_ignored_hangup_stays_ignored():
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with StopOnSignal() as stopping:
+            signal.raise_signal(signal.SIGHUP)
+        assert stopping.received is None
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize("number", sample([signal.SIGTERM, signal.SIGINT], 1))

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,3 +74,26 @@ def test_the_training_ends_in_good_order_on_a_full_disk(tmp_path, monkeypatch):
             run_training(request)
     outcome = run_training(replace(request, resume="yes"))
     assert outcome.complete and [row["iteration"] for row in read_metrics(tmp_path / "run")] == [1, 2, 3]
+
+
+def test_a_full_disk_while_events_are_written_is_told_once(tmp_path, monkeypatch, capfd):
+    """TensorBoard writes them in a thread, whose traceback would follow the sentence."""
+    pytest.importorskip("tensorboard")
+    from tensorboard.summary.writer.record_writer import RecordWriter
+
+    folder = RunFolder(tmp_path / "run", {})
+
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(RecordWriter, "write", full)
+    with pytest.raises(InputError, match="No space left on device") as caught, folder:
+        for iteration in range(1, 200):
+            folder._last_event = -1.0
+            folder.write(Progress(iteration, 10 * iteration, 10**6, 1.0, 10.0, {}))
+            time.sleep(0.01)
+    assert "\n" not in str(caught.value)
+    monkeypatch.undo()
+    assert "Traceback" not in capfd.readouterr().err
+    with RunFolder(tmp_path / "run", {}, resume=True):
+        pass

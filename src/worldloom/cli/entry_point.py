@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import sys
 import threading
@@ -11,6 +12,9 @@ from typing import NoReturn
 
 from worldloom.cli.main import main
 from worldloom.terminal.console import print_error
+
+CLOSED = (errno.EPIPE, errno.EIO)
+"""Errors of a pipe or a terminal that nobody reads any more."""
 
 
 def run() -> NoReturn:
@@ -39,9 +43,11 @@ def flush_output(code: int) -> int:
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
-    except (BrokenPipeError, ValueError):
+    except ValueError:
         pass
     except OSError as error:
+        if error.errno in CLOSED:
+            return code
         print_error(f"the output cannot be written ({error.strerror}): free space, or redirect it elsewhere")
         code = code or 2
     with contextlib.suppress(OSError, ValueError):

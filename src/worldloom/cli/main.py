@@ -1,6 +1,7 @@
 """The ``worldloom`` command: parses the arguments, runs one command, and maps errors to one line and an exit code.
 
-Exit codes: 0 success, 1 a check found a difference, 2 invalid request, 130 interrupted (SIGINT), 143 SIGTERM.
+Exit codes: 0 success, 1 a check found a difference, 2 invalid request, 130 interrupted (SIGINT), 129 SIGHUP, 143
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from worldloom.core.base.caches import header_cache
 from worldloom.core.base.capture import gc_disabled
 from worldloom.core.base.errors import WorldloomError
 from worldloom.learn.runs.compile_ahead import FIRST, compile_ahead
+from worldloom.terminal.closed_output import keep_training_without_output
 from worldloom.terminal.console import print_error
 
 DESCRIPTION = (
@@ -29,6 +31,8 @@ DESCRIPTION = (
     "`worldloom COMMAND --help` describes a command; `worldloom --version` prints the version."
 )
 
+TRAINING = (["train"], ["sweep"], ["pbt"])
+"""The commands that train, whose flags depend on the algorithm."""
 QUIET_FLAGS = {"-h", "--help", "--quiet", "--json"}
 """Flags of ``train`` that suppress progress output."""
 
@@ -92,7 +96,7 @@ def _training_command(name: str) -> Any:
 
 def parse(arguments: Sequence[str]) -> Command:
     """The command that ``arguments`` select; prints a message and exits the process if they select none."""
-    if arguments[:1] in (["train"], ["sweep"], ["pbt"]):  # their flags depend on the algorithm
+    if arguments[:1] in TRAINING:
         if not QUIET_FLAGS & set(arguments):  # PyTorch takes seconds to load
             print("worldloom: preparing the training ...", file=sys.stderr, flush=True)
         import_training(on_cpu=_is_on_cpu(arguments))
@@ -116,8 +120,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments == ["--version"]:
         print(f"worldloom {version()}")
         return 0
+    trains = arguments[:1] in TRAINING
     try:
-        with plain_warnings():
+        with keep_training_without_output(trains), plain_warnings():
             command = parse(arguments)
             interrupt.restore_sigint()
             return command.run()

@@ -136,7 +136,7 @@ class Train:
                 result = self.train(request, stopping)
             except (TrainingAborted, SystemExit) as error:
                 if in_cluster:  # Ray's exit handlers take seconds; its handler of SIGTERM during its start exits
-                    exit_at_once(128 + signal.SIGTERM)
+                    exit_at_once(stopping.code or 128 + signal.SIGTERM)
                 if isinstance(error, SystemExit):
                     raise
                 return stopping.code

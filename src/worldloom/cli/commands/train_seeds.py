@@ -21,7 +21,7 @@ from worldloom.learn.experiments.seed_folder import SeedFolder, SeedResult, open
 from worldloom.learn.experiments.seed_list import format_seeds, parse_seeds
 from worldloom.learn.runs.run_folder import holds_run
 from worldloom.learn.tracking.make_trackers import make_trackers
-from worldloom.terminal import console
+from worldloom.terminal import closed_output, console
 from worldloom.terminal.flags import names
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def train_seeds(command: Train, request: TrainingRequest, search: NumEnvsSearch 
         request: The training.
         search: The measurements of ``--num-envs auto``.
     """
+    from worldloom.cli.training.stop_on_signal import URGENT
+
     assert command.seeds is not None
     seeds = parse_seeds(command.seeds)
     _check(command)
@@ -48,9 +50,10 @@ def train_seeds(command: Train, request: TrainingRequest, search: NumEnvsSearch 
         console.keep_stdout_for_json(command.json),
         without_notices(command.quiet),
     ):
+        closed_output.set_folder(folder.path)
         train = _train_in_turn if command.parallel_seeds == 1 else _train_side_by_side
         received = train(command, folder)
-        curve = _draw(folder) if received != signal.SIGTERM else None
+        curve = _draw(folder) if received not in URGENT else None
     _report(command, folder, curve, received, search)
     failed = [folder.results[seed] for seed in seeds if seed in folder.results and folder.results[seed].error]
     for result in failed:

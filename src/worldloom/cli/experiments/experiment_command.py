@@ -19,7 +19,7 @@ from worldloom.core.registry.world_files import find
 from worldloom.learn.experiments.experiment_file import make_folder
 from worldloom.learn.runs.run_folder import EXPERIMENTS, default_folder, holds_run
 from worldloom.learn.tracking.make_trackers import make_trackers
-from worldloom.terminal import console
+from worldloom.terminal import closed_output, console
 from worldloom.terminal.flags import names
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class ExperimentCommand(Train, Generic[FolderT]):
             if not folder.is_over():
                 with suppress(TrainingAborted):
                     self.train_all(folder, stopping)
-            files = self.write_files(folder) if stopping.received != signal.SIGTERM else {}
+            files = self.write_files(folder) if not stopping.is_urgent else {}
         self.report(folder, files, stopping.received).print(self.json)
         failure = self.failure(folder) if folder.is_over() else ""
         if failure:
@@ -186,6 +186,7 @@ class ExperimentCommand(Train, Generic[FolderT]):
                 raise InputError(f"{path} already holds other trainings: use another --run-dir")
         path = path or default_folder(find(request.env).id, request.algorithm, self.command_name)
         stack.enter_context(make_folder(path, request.env))
+        closed_output.set_folder(path)
         return path, exists
 
     def require_same(self, request: TrainingRequest, saved: TrainingRequest, path: Path) -> None:
@@ -231,7 +232,7 @@ class ExperimentCommand(Train, Generic[FolderT]):
                     with jobs:
                         yield jobs, jobs.device
                 except TrainingAborted:  # Ray's exit handlers take seconds
-                    exit_at_once(128 + signal.SIGTERM)
+                    exit_at_once(stopping.code or 128 + signal.SIGTERM)
                     raise
         elif self.parallel > 1:
             with (

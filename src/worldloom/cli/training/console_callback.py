@@ -15,7 +15,7 @@ from worldloom.learn.runs.training_run import TrainingRequest
 from worldloom.learn.training.callbacks import Callback
 from worldloom.learn.training.progress import Progress
 from worldloom.learn.training.trainer import Trainer
-from worldloom.terminal import console
+from worldloom.terminal import closed_output, console
 
 
 class ConsoleCallback(Callback):
@@ -40,6 +40,7 @@ class ConsoleCallback(Callback):
     def set_folder(self, folder: Path) -> None:
         """Set the folder of the run."""
         self._folder = folder
+        closed_output.set_folder(folder)
 
     def open(self, num_worlds: int, details: dict[str, str], device: torch.device | None = None) -> None:
         """Open the console, and show what is trained."""

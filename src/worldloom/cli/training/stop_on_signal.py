@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM during training: a stop after the iteration, and for SIGTERM within five seconds."""
+"""Ctrl-C, SIGTERM and SIGHUP during training: a stop after the iteration; after the last two within five seconds.
+
+SIGHUP comes when a terminal or a connection is closed. Where it is ignored, as under nohup, it stays ignored.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,17 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any
 
 from worldloom.learn.training.callbacks import Callback
 from worldloom.learn.training.trainer import Trainer
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+URGENT = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that leave no time for more than a checkpoint."""
+KEPT_IGNORED = URGENT[1:]
+SIGNALS = (signal.SIGINT, *URGENT)
 SHOW_CURSOR = b"\x1b[?25h"
 ABORT_AFTER_S = 2.5
 """Seconds after SIGTERM when an iteration that has not ended is aborted."""
@@ -24,18 +31,18 @@ EXIT_AFTER_S = 4.0
 
 
 class TrainingAborted(BaseException):
-    """An iteration was aborted after SIGTERM. Its results are lost; the last checkpoint is kept."""
+    """An iteration was aborted after SIGTERM or SIGHUP. Its results are lost; the last checkpoint is kept."""
 
 
 class StopOnSignal(Callback):
     """Stops the training after its iteration when a signal arrives. A second signal exits at once.
 
-    After SIGTERM the iteration may take ``abort_after_s`` more; then it is aborted by :class:`TrainingAborted`. After
-    :data:`EXIT_AFTER_S` the process exits, also where the main thread is in a long call of a library. Signals reach
-    only the main thread; in another thread this does nothing.
+    After SIGTERM or SIGHUP the iteration may take ``abort_after_s`` more; then it is aborted by
+    :class:`TrainingAborted`. After :data:`EXIT_AFTER_S` the process exits, also where the main thread is in a long call
+    of a library. Signals reach only the main thread; in another thread this does nothing.
 
     Args:
-        abort_after_s: Seconds after SIGTERM; None for :data:`ABORT_AFTER_S`.
+        abort_after_s: Seconds after the signal; None for :data:`ABORT_AFTER_S`.
 
     Attributes:
         received: The signal that arrived, or None.
@@ -52,7 +59,9 @@ class StopOnSignal(Callback):
 
     def __enter__(self) -> StopOnSignal:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+            for number in SIGNALS:
+                if number not in KEPT_IGNORED or signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._handle)
             self._watch()
         return self
 
@@ -73,8 +82,8 @@ class StopOnSignal(Callback):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether SIGTERM arrived, which leaves no time for more than a checkpoint."""
-        return self.received == signal.SIGTERM
+        """Whether a signal arrived that leaves no time for more than a checkpoint."""
+        return self.received in URGENT
 
     def on_start(self, trainer: Trainer) -> None:
         self._trainer = trainer
@@ -84,22 +93,23 @@ class StopOnSignal(Callback):
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._aborting and number == signal.SIGTERM:
             if self._trainer is None or self._trainer.in_iteration:
-                os.write(2, b"worldloom: the iteration was aborted; the last checkpoint is kept\n")
+                _write_error(b"worldloom: the iteration was aborted; the last checkpoint is kept\n")
                 raise TrainingAborted
             return  # a checkpoint is being saved
         if self.received is not None:
-            exit_at_once(128 + number)
+            # A closed terminal sends SIGHUP several times, and a service manager after SIGTERM: no wish to lose more.
+            if number not in KEPT_IGNORED and self.received not in KEPT_IGNORED:
+                exit_at_once(128 + number)
             return
         self.received = signal.Signals(number)
         if self._trainer is not None:
             self._trainer.stop()
-        # A signal handler must not print: it may interrupt another print.
-        os.write(2, b"worldloom: stopping after this iteration; repeat to exit at once\n")
+        _write_error(b"worldloom: stopping after this iteration; repeat to exit at once\n")
 
     # -- deadlines ---------------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        """Let a thread wait for SIGTERM: the handler itself runs only once the main thread is back in Python code."""
+        """Let a thread wait for an urgent signal: its handler runs only once the main thread is back in Python code."""
         self._pipe = os.pipe()
         os.set_blocking(self._pipe[1], False)
         self._previous_fd = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
@@ -109,7 +119,7 @@ class StopOnSignal(Callback):
         assert self._pipe is not None
         with open(self._pipe[0], "rb", buffering=0) as reader:
             numbers = b""
-            while signal.SIGTERM not in numbers:
+            while not (urgent := [number for number in numbers if number in URGENT]):
                 numbers = reader.read(64)
                 if not numbers:  # the end of the training
                     return
@@ -118,13 +128,19 @@ class StopOnSignal(Callback):
             self._aborting = True
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
             if not self._ended.wait(EXIT_AFTER_S - self._abort_after_s):
-                exit_at_once(128 + signal.SIGTERM)
+                exit_at_once(128 + urgent[0])
+
+
+def _write_error(message: bytes) -> None:
+    """Write to standard error, which may be a closed terminal. A signal handler must not interrupt another print."""
+    with suppress(OSError):
+        os.write(2, message)
 
 
 def exit_at_once(code: int) -> None:
     """End this process and its children at once."""
     for child in multiprocessing.active_children():
         child.kill()
-    if sys.stderr.isatty():
-        os.write(2, SHOW_CURSOR)  # the live panel hides it, and cannot restore it now
+    if sys.stderr is not None and sys.stderr.isatty():
+        _write_error(SHOW_CURSOR)  # the live panel hides it, and cannot restore it now
     os._exit(code)

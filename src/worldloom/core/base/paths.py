@@ -8,7 +8,9 @@ from worldloom.core.base.errors import InputError
 
 
 def expand_home(path: str | Path) -> Path:
-    """``path`` with ``~`` expanded. Raises InputError if there is no such user."""
+    """``path`` with ``~`` expanded. Raises InputError if there is no such user, or for another type."""
+    if not isinstance(path, (str, Path)):
+        raise InputError(f"a path is text or a pathlib.Path, not {path!r}")
     if "\0" in str(path):
         raise InputError(f"the path {printable_path(path)} holds a null character, which no file name can")
     try:

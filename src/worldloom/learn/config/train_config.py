@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from worldloom.core.base.device import check_name
 from worldloom.core.base.errors import InputError
 from worldloom.learn.config.piecewise_linear import PiecewiseLinear, check_schedules, convert_points
 from worldloom.learn.config.policy_config import PolicyConfig
@@ -83,6 +84,7 @@ class TrainConfig:
         convert_points(self)
         check_fields(self, schedulable=True)
         check_schedules(self, self.fixed_numbers)
+        check_name(self.device)
         for name, minimum in (
             ("num_envs", 1),
             ("total_steps", 1),

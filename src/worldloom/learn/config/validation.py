@@ -35,6 +35,8 @@ def check_fields(settings: Any, schedulable: bool = False) -> None:
             maximum = MAX_VALUES.get(name, 2**31 - 1)
             if not isinstance(value, numbers.Integral) or isinstance(value, bool) or abs(int(value)) > maximum:
                 raise InputError(f"{name} must be a whole number of at most {maximum:,}, not {short_repr(value)}")
+        if dataclasses.is_dataclass(hint) and not isinstance(value, hint):  # type: ignore[arg-type]
+            raise InputError(f"{name} must be a {hint.__name__}, not {short_repr(value)}")  # type: ignore[union-attr]
         if hint in (bool, str) and not isinstance(value, hint):
             raise InputError(f"{name} must be {'True or False' if hint is bool else 'text'}, not {short_repr(value)}")
 

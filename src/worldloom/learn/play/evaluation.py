@@ -15,6 +15,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.simulation import Simulation
 from worldloom.learn.actions.distributions import to_env_action
 from worldloom.learn.agents.agent_group import AgentGroup
+from worldloom.learn.config.json_files import is_count, short_repr
 from worldloom.learn.device.torch_settings import use_torch_settings, useful_threads
 from worldloom.learn.play.actors import Actor
 from worldloom.learn.play.episode_metrics import EpisodeMetrics
@@ -174,12 +175,25 @@ def play_episodes(
     simulation: Simulation, actors: Actors, episodes: int, on_progress: OnProgress, max_steps: int, cut_after: int
 ) -> PlayedEpisodes:
     """Play ``episodes`` whole episodes, see :func:`evaluate`."""
-    if episodes < 1:
-        raise InputError(f"at least one episode must be played, not {episodes}")
+    if not isinstance(simulation, Simulation):
+        raise InputError(f"policies are evaluated in a Simulation, not in {short_repr(simulation)}")
+    if not isinstance(actors, Mapping) or not actors or not all(map(_is_actor, actors.values())):
+        raise InputError(
+            f"actors are agent groups with their actors by name, as open_run(folder).actors(simulation) gives them, "
+            f"not {short_repr(actors)}"
+        )
+    if not is_count(episodes) or episodes < 1:
+        raise InputError(f"at least one episode must be played, not {short_repr(episodes)}")
     groups = [agent_group for agent_group, _ in actors.values()]
     elements = max(g.rows * sum(part.features for part in g.spec.observations.values()) for g in groups)
     with use_torch_settings(groups[0].device, useful_threads(elements)):
         return _play(simulation, actors, episodes, on_progress, max_steps, cut_after)
+
+
+def _is_actor(pair: Any) -> bool:
+    """Whether ``pair`` is an agent group and an actor."""
+    is_pair = isinstance(pair, tuple) and len(pair) == 2
+    return is_pair and isinstance(pair[0], AgentGroup) and callable(getattr(pair[1], "act", None))
 
 
 def _play(

@@ -19,17 +19,17 @@ import json
 import math
 import os
 import re
-import secrets
 import time
-import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from worldloom.core.base.errors import InputError, StorageError
 from worldloom.core.base.files import is_temporary, open_regular, read_file, reject_symlink, write_error, write_file
+from worldloom.core.base.paths import expand_home
 from worldloom.learn.config.json_files import read_json
 from worldloom.learn.runs.checkpoints import Checkpoints
+from worldloom.learn.runs.event_files import open_events
 from worldloom.learn.runs.metrics_file import METRICS, PROGRESS_FIELDS, read_rows, rows_until
 from worldloom.learn.training.progress import Progress, tracked_scalars
 
@@ -86,7 +86,7 @@ class RunFolder:
         launch: str = "",
         start: bool = True,
     ) -> None:
-        self.path = Path(path).expanduser()
+        self.path = expand_home(path)
         self.checkpoints = Checkpoints(self.path / CHECKPOINTS, keep)
         self.curve, self.video = self.path / CURVE, self.path / VIDEO
         self.resumed_from: Path | None = None
@@ -165,7 +165,7 @@ class RunFolder:
             self._metrics = os.fdopen(
                 open_regular(metrics, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "a", encoding="utf-8"
             )
-            self._events = _events(self.path / EVENTS, self.steps + 1 if self._resume else None)
+            self._events = open_events(self.path / EVENTS, self.steps + 1 if self._resume else None)
         except OSError as error:
             raise write_error(Path(error.filename or self.path), error) from None
 
@@ -269,7 +269,7 @@ def _stem(world: str, algorithm: str, seed: int | str | None) -> str:
 
 def read_config(path: Path) -> dict[str, Any]:
     """The configuration of the run in folder ``path``."""
-    file = Path(path).expanduser() / CONFIG
+    file = expand_home(path) / CONFIG
     try:
         config = read_json(file)
     except FileNotFoundError:
@@ -297,7 +297,7 @@ def read_metrics(path: Path) -> list[dict[str, float]]:
 
     An unfinished last line, as a killed run leaves it, is dropped.
     """
-    file = Path(path).expanduser()
+    file = expand_home(path)
     file = file / METRICS if file.is_dir() else file
     if not file.is_file():
         raise InputError(f"there are no metrics in {path}: no file {file.name}")
@@ -352,28 +352,3 @@ def _refuse_unless_folder(path: Path) -> None:
     reject_link(path)
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is not a folder, and a run needs a folder there: move it away")
-
-
-def _events(folder: Path, purge_step: int | None) -> Any:
-    """TensorBoard's writer; None where it is not installed."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        warnings.warn("no TensorBoard events are written: pip install tensorboard adds them", stacklevel=3)
-        return None
-    _wait_for_later_name(folder)
-    # The random suffix keeps a prepared symbolic link from redirecting the file.
-    return SummaryWriter(str(folder), purge_step=purge_step, filename_suffix=f".{secrets.token_hex(8)}")
-
-
-def _wait_for_later_name(folder: Path) -> None:
-    """Wait, for at most a second, until the name of a new events file sorts after those in ``folder``.
-
-    TensorBoard reads the files in the order of their names, ``events.out.tfevents.<second>.<host>.<process>.<count>``,
-    and ``purge_step`` only drops what it has already read.
-    """
-    names = [path.name.split(".") for path in folder.glob("events.out.tfevents.*")]
-    seconds = [int(name[3]) for name in names if name[3].isdigit()]
-    end = time.monotonic() + 1.0
-    while seconds and int(time.time()) <= max(seconds) and time.monotonic() < end:
-        time.sleep(0.01)

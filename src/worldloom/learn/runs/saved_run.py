@@ -147,6 +147,9 @@ def open_run(folder: Path, checkpoint: str = "last", env: str = "") -> SavedRun:
         checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
         env: The file that registers the run's world; empty for a world that is already registered.
     """
+    for name, value in (("checkpoint", checkpoint), ("env", env)):
+        if not isinstance(value, str):
+            raise InputError(f"{name} must be text, not {value!r}")
     request = resolve_world(request_from_dict(read_config(folder), Path(folder)), env)
     checkpoints = Checkpoints(Path(folder).expanduser() / "checkpoints")
     path = choose_checkpoint(checkpoints, checkpoint, Path(folder))

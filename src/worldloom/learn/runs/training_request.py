@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.world_files import file_and_id, find, reference
@@ -100,6 +100,7 @@ class TrainingRequest:
     start_from: str = ""
 
     def __post_init__(self) -> None:
+        self._check_types()
         if not 0.0 <= self.checkpoint_every < math.inf:
             raise InputError(
                 f"checkpoint_every must be 0 or more seconds and finite, not {short_repr(self.checkpoint_every)}"
@@ -110,6 +111,24 @@ class TrainingRequest:
             raise InputError("settings of a pool have no effect without past selves: add --self-play POLICY")
         if self.stop_at is not None and not -math.inf < self.stop_at < math.inf:
             raise InputError(f"stop_at must be a finite return, not {short_repr(self.stop_at)}")
+
+    def _check_types(self) -> None:
+        """InputError for a value of another type."""
+        if isinstance(self.run_dir, str):
+            object.__setattr__(self, "run_dir", Path(self.run_dir))
+        checks = {name: (is_valid(getattr(self, name)), text) for name, (is_valid, text) in _CONFIG_CHECKS.items()}
+        for name in ("frozen", "self_play"):
+            value = getattr(self, name)
+            checks[name] = (isinstance(value, (tuple, list)) and _is_texts(list(value)), "a tuple of names")
+        checks |= {
+            "config": (isinstance(self.config, TrainConfig), "the settings of an algorithm"),
+            "pool": (isinstance(self.pool, OpponentPool), "an OpponentPool"),
+            "resume": (self.resume in get_args(Resume), "'no', 'yes' or 'auto'"),
+            "run_dir": (self.run_dir is None or isinstance(self.run_dir, Path), "a path"),
+        }
+        for name, (is_valid, description) in checks.items():
+            if not is_valid:
+                raise InputError(f"{name} must be {description}, not {short_repr(getattr(self, name))}")
 
     def policy_groups(self, saved: Mapping[str, SavedPolicy] | None = None) -> dict[str, PolicyGroup] | None:
         """The policy groups by name; None for one trained policy per kind of agent with the same settings.
