@@ -12,6 +12,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.config.json_files import short_repr
 from worldloom.learn.config.piecewise_linear import PiecewiseLinear, schedules
 from worldloom.learn.config.train_config import TrainConfig
+from worldloom.learn.config.validation import field_types
 
 SettingsT = TypeVar("SettingsT")
 FIELDS_0_1 = (
@@ -70,7 +71,7 @@ def _with_old_defaults(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _build(kind: Any, values: Mapping[str, Any], where: str) -> Any:
-    hints = typing.get_type_hints(kind)
+    hints = field_types(kind)
     known = {f.name: hints[f.name] for f in dataclasses.fields(kind)}
     arguments: dict[str, Any] = {}
     for name, value in values.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import numbers
 import typing
@@ -16,12 +17,18 @@ MAX_VALUES = {"total_steps": 2**62, "seed": 2**63 - 1, "eval_every": 2**62, "eva
 """Maximum of the integers that may exceed int32, by name."""
 
 
+@functools.cache
+def field_types(settings: type) -> dict[str, Any]:
+    """The type of each field of a dataclass, by name."""
+    return typing.get_type_hints(settings)
+
+
 def check_fields(settings: Any, schedulable: bool = False) -> None:
     """InputError where a field of the dataclass ``settings`` has a value that its type does not allow.
 
     With ``schedulable`` a number may be a schedule.
     """
-    hints = typing.get_type_hints(type(settings))
+    hints = field_types(type(settings))
     for name in (field.name for field in dataclasses.fields(settings)):
         hint, value = hints[name], getattr(settings, name)
         words = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()

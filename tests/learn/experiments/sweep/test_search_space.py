@@ -123,3 +123,22 @@ def test_steps_reach_the_upper_end_and_stay_in_the_range():
     samples = {range_.sample(np.random.default_rng(seed)) for seed in range(100)}
     assert len(samples) == 7 and max(samples) == 0.7 and all(map(range_.contains, samples))
     assert not range_.contains(0.25) and not Range("epochs", 1, 5, integer=True, step=2).contains(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        (f"num_envs={','.join(map(str, range(1, 10_001)))}", "there are 10,000 choices, and at most 1,000 are tried"),
+        (f"num_envs={','.join(map(str, range(1, 200_001)))}", "1,288,903 characters, and at most 100,000 are read"),
+        (f"learning_rate={'1' * 90}", "1{60,}...: "),
+    ],
+)
+def test_texts_that_would_take_minutes_are_refused_at_once(text, match):
+    with pytest.raises(InputError, match=match) as caught:
+        parse_space([text], REQUEST)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_thousand_choices_are_searched_and_told_apart():
+    (choices,) = parse_space([f"num_envs={','.join(map(str, range(1, 1001)))}"], REQUEST)
+    assert choices.contains(1000) and not any(map(choices.contains, (1001, 1.0, True, "1", None, {1}, [1])))

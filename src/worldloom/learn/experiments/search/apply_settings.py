@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import typing
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.config.serialization import config_from_dict, config_to_dict
+from worldloom.learn.config.validation import field_types
 from worldloom.learn.runs.training_request import TrainingRequest
 
 
@@ -52,9 +52,9 @@ def setting_type(request: TrainingRequest, name: str) -> Any:
         raise InputError(f"there is no policy '{policy}': there are {', '.join(names)}")
     kind: Any = type(request.config)
     group, _, inner = setting.partition(".")
-    hints = typing.get_type_hints(kind)
+    hints = field_types(kind)
     if inner and dataclasses.is_dataclass(part := hints.get(group)):
-        kind, setting, hints = part, inner, typing.get_type_hints(part)
+        kind, setting, hints = part, inner, field_types(part)
     known = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
     if setting not in known or dataclasses.is_dataclass(known[setting]):
         listed = ", ".join(key for key, hint in known.items() if not dataclasses.is_dataclass(hint))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -86,7 +88,15 @@ class Choices:
 
     def contains(self, value: Any) -> bool:
         """Whether ``value`` is one of the values."""
-        return any(type(value) is type(own) and value == own for own in self.values)
+        try:
+            return json.dumps(value) in self._texts
+        except (TypeError, ValueError, RecursionError):  # no value of JSON
+            return False
+
+    @cached_property
+    def _texts(self) -> frozenset[str]:
+        """The values as JSON, which tells 1 from 1.0 and from true."""
+        return frozenset(map(json.dumps, self.values))
 
 
 Dimension = Range | Choices

@@ -16,6 +16,8 @@ from worldloom.learn.runs.training_request import TrainingRequest
 EXAMPLES = "learning_rate=1e-4:1e-2:log, epochs=1:8 or num_envs=256,1024"
 FIXED = ("seed", "device", "eval_every", "eval_episodes", "eval_worlds", "eval_seed", "eval_stochastic")
 """Settings that are the same in all trainings of a search, so that their returns can be compared."""
+MAX_CHOICES, MAX_TEXT = 1000, 100_000
+"""Bounds of the choices of a setting, and of the characters of a text: texts of ``sweep.json`` are not trusted."""
 MAX_WHOLE = 2**53
 """Bound of whole numbers, which are exact as floats up to here."""
 
@@ -41,6 +43,8 @@ def parse_space(texts: Sequence[str], request: TrainingRequest) -> tuple[Dimensi
 
 def parse_dimension(text: str, request: TrainingRequest) -> Dimension:
     """The searched setting of one text; InputError where it is not one."""
+    if len(text) > MAX_TEXT:
+        raise InputError(f"a text of --search has {len(text):,} characters, and at most {MAX_TEXT:,} are read")
     name, equals, values = (part.strip() for part in text.partition("="))
     if not equals or not name or not values:
         raise InputError(f"--search takes a setting and the values to try, such as {EXAMPLES}, not '{text}'")
@@ -64,8 +68,12 @@ def parse_dimension(text: str, request: TrainingRequest) -> Dimension:
         for value in ends:
             with_settings(request, {name: value})
     except InputError as error:
-        raise InputError(f"--search {text}: {error}") from None
+        raise InputError(f"--search {_shortened(text)}: {error}") from None
     return dimension
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _split(text: str) -> list[str]:
@@ -81,6 +89,8 @@ def _split(text: str) -> list[str]:
 
 
 def _choices(name: str, parts: Sequence[str]) -> Choices:
+    if len(parts) > MAX_CHOICES:
+        raise InputError(f"there are {len(parts):,} choices, and at most {MAX_CHOICES:,} are tried; give a range")
     values = []
     for part in parts:
         if not part:
