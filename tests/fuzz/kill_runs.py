@@ -1,9 +1,10 @@
 """Kills trainings at random moments and resumes them: ``python tests/fuzz/kill_runs.py --kills 200 --seed 0``.
 
-A ppo and a dqn run alternate. Each child continues its run, saves a checkpoint every second, and is killed with SIGKILL
-at a random moment after its start. After every kill the folder is checked: every checkpoint is complete, the metrics
-have every iteration once and in order, and there are no more temporary files than one process can leave. Every start
-must continue from the last checkpoint. At the end each run must equal, bit for bit, one that was never killed.
+Runs of ppo, dqn and sac take turns. Each child continues its run, saves checkpoints often, and is killed with SIGKILL:
+mostly at a random moment after its training has done an iteration, else while it starts. After every kill the folder
+is checked: every checkpoint is complete, the metrics have every iteration once and in order, and there are no more
+temporary files than one process can leave. Every start must continue from the last checkpoint. At the end each run must
+equal, bit for bit, one that was never killed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import itertools
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import struct
@@ -28,15 +30,21 @@ import torch
 from worldloom.core.base.files import is_temporary
 from worldloom.learn.algorithms.dqn import DQNConfig
 from worldloom.learn.algorithms.ppo import PPOConfig
+from worldloom.learn.algorithms.sac import SACConfig
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.training_run import TrainingRequest, run_training
 from worldloom.learn.training.callbacks import Callback
 
-CHECKPOINT_EVERY_S = 1.0
-LONGEST_S = 3.0
-"""A child is killed between 0 and this many seconds after its start."""
+CHECKPOINT_EVERY_S = 0.2
+LONGEST_S = 1.0
+"""A child is killed between 0 and this many seconds after its first iteration, or after its start."""
+EARLY = 0.1
+"""The share of the kills that count from the start."""
+TIMEOUT_S = 120.0
+"""Seconds within which a child must have done an iteration."""
+WORLDS = {"ppo": "CartPole-v1", "dqn": "CartPole-v1", "sac": "Pendulum-v1"}
 CONFIGS: dict[str, TrainConfig] = {
     "ppo": PPOConfig(
         num_envs=64,
@@ -56,31 +64,54 @@ CONFIGS: dict[str, TrainConfig] = {
         replay_capacity=4096,
         schedule="constant",
     ),
+    "sac": SACConfig(
+        num_envs=8,
+        device="cpu",
+        total_steps=10**9,
+        learning_starts=128,
+        batch_size=64,
+        replay_capacity=4096,
+        steps_per_update=8,
+        policy=PolicyConfig(hidden=(32, 32)),
+    ),
 }
 
 
 class Reports(Callback):
-    """Tells the parent where the training goes on; ends it after ``last`` iterations."""
+    """Tells the parent where the training goes on, and of its first iteration; ends it after ``last`` iterations."""
 
     def __init__(self, pipe: int, last: int) -> None:
-        self.pipe, self.last = pipe, last
+        self.pipe, self.last, self.first = pipe, last, -1
 
     def on_start(self, trainer) -> None:
+        self.first = trainer.iteration
         os.write(self.pipe, struct.pack("q", trainer.iteration))
         if trainer.iteration >= self.last:
             trainer.stop()
 
     def on_iteration(self, trainer, progress) -> None:
+        if trainer.iteration == self.first + 1:
+            os.write(self.pipe, struct.pack("q", trainer.iteration))
         if trainer.iteration >= self.last:
             trainer.stop()
 
 
 @dataclass
 class Result:
-    """What became of the kills: how many came before the training began, while it ran, and how far it came."""
+    """What became of the kills.
+
+    Attributes:
+        kills: All of them.
+        before_start: Those before the training began.
+        in_training: Those after its first iteration.
+        resumed: Those of a training that had continued from a checkpoint.
+        leftovers: Those that left temporary files.
+        iterations: Iterations of the run at the end.
+    """
 
     kills: int = 0
     before_start: int = 0
+    in_training: int = 0
     resumed: int = 0
     leftovers: int = 0
     iterations: int = 0
@@ -88,7 +119,13 @@ class Result:
 
 def train(algorithm: str, folder: Path, pipe: int, last: int, every_s: float) -> int:
     request = TrainingRequest(
-        "CartPole-v1", algorithm, CONFIGS[algorithm], run_dir=folder, resume="auto", checkpoint_every=every_s, keep=2
+        WORLDS[algorithm],
+        algorithm,
+        CONFIGS[algorithm],
+        run_dir=folder,
+        resume="auto",
+        checkpoint_every=every_s,
+        keep=2,
     )
     run_training(request, [Reports(pipe, last)])
     return 0
@@ -102,11 +139,25 @@ def start(algorithm: str, folder: Path, last: int = 2**40, every_s: float = CHEC
     return child, reading
 
 
-def began_at(pipe: int) -> int | None:
-    """Where the child on the other end of ``pipe`` went on; None where it ended before."""
-    data = os.read(pipe, 8)
+def wait_for_iteration(pipe: int) -> bytes:
+    """What the child on the other end of ``pipe`` reported up to its first iteration, or up to its end."""
+    data, end = b"", time.monotonic() + TIMEOUT_S
+    while len(data) < 16 and select.select([pipe], [], [], max(0.0, end - time.monotonic()))[0]:
+        part = os.read(pipe, 16)
+        if not part:
+            break
+        data += part
+    return data
+
+
+def began_at(pipe: int, before: bytes) -> tuple[int | None, bool]:
+    """Where the child on the other end of ``pipe``, which has ended, went on; and whether it did an iteration.
+
+    None where it ended before. ``before`` is what was read from the pipe already.
+    """
+    data = before + os.read(pipe, 16 - len(before)) if len(before) < 16 else before
     os.close(pipe)
-    return struct.unpack("q", data)[0] if len(data) == 8 else None
+    return (struct.unpack("q", data[:8])[0] if len(data) >= 8 else None), len(data) == 16
 
 
 def examine(folder: Path) -> tuple[int, int]:
@@ -153,13 +204,14 @@ def kill_runs(root: Path, kills: int, seed: int, longest_s: float, every_s: floa
         algorithm = tuple(CONFIGS)[number % len(CONFIGS)]
         folder, result = root / algorithm, results[algorithm]
         child, pipe = start(algorithm, folder, every_s=every_s)
+        reported = b"" if chance.random() < EARLY else wait_for_iteration(pipe)
         time.sleep(chance.uniform(0.0, longest_s))
         os.kill(child, signal.SIGKILL)
         code = forked.wait(child, 60.0)
         assert code == -signal.SIGKILL, (
             f"the {algorithm} training ended by itself with {code}:\n{folder.with_suffix('.log').read_text()}"
         )
-        began = began_at(pipe)
+        began, trained = began_at(pipe, reported)
         assert began in (None, last[algorithm]), (
             f"{algorithm} went on from iteration {began}, and its last checkpoint is that of {last[algorithm]}"
         )
@@ -167,6 +219,7 @@ def kill_runs(root: Path, kills: int, seed: int, longest_s: float, every_s: floa
         assert found >= last[algorithm], f"{algorithm} lost a checkpoint: {last[algorithm]} before, {found} now"
         result.kills += 1
         result.before_start += began is None
+        result.in_training += trained
         result.resumed += began is not None and began > 0
         result.leftovers += leftovers > 0
         last[algorithm] = found
@@ -202,7 +255,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--every", type=float, default=CHECKPOINT_EVERY_S, help="seconds between two checkpoints")
-    parser.add_argument("--longest", type=float, default=LONGEST_S, help="the most seconds before a kill")
+    parser.add_argument("--longest", type=float, default=LONGEST_S, help="the most seconds of training before a kill")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     root = Path(tempfile.mkdtemp(prefix="kill_runs_"))

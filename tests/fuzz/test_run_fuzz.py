@@ -6,41 +6,34 @@ import sys
 from pathlib import Path
 
 import pytest
-from thorough import only_thorough
+from thorough import THOROUGH, only_thorough
 
 HERE = Path(__file__).parent
+WORLDS = ("ppo", "dqn", "sac")
 
-pytestmark = [
-    only_thorough,  # test_killed_trainer.py kills a training, and test_damaged_runs.py damages folders
-    pytest.mark.skipif(
-        not hasattr(os, "fork") or not Path("/proc/self/task").is_dir(), reason="needs fork, and Linux to see threads"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork") or not Path("/proc/self/task").is_dir(), reason="needs fork, and Linux to see threads"
+)
 
 
-PROGRAM = """
-import sys
-import corrupt_runs, kill_runs
-sys.argv[1:] = "--kills 2 --seed 3 --every 0.01 --longest 0.4".split()
-kill_runs.main()
-sys.argv[1:] = "--count 8 --seed 7".split()
-sys.exit(corrupt_runs.main())
-"""
-
-
-@pytest.fixture(scope="module")
-def output():
-    """The output of both fuzzers in a process of their own, which must have only one thread."""
-    command = [sys.executable, "-c", PROGRAM]
+def output(program, *options):
+    """The output of a fuzzer in a process of its own, which must have only one thread."""
+    command = [sys.executable, HERE / program, *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=HERE)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_trainings_outlive_kills_at_random_moments(output):
-    assert "2 kills with seed 3" in output and "ppo: Result(kills=1" in output and "dqn: Result(kills=1" in output
+def test_killed_trainings_equal_those_that_were_not():
+    kills = 12 if THOROUGH else 3
+    said = output("kill_runs.py", "--kills", str(kills), "--seed", "3", "--every", "0.01", "--longest", "0.1")
+    assert f"{kills} kills with seed 3" in said and "equal to one never killed" in said
+    counts = [f"{name}: Result(kills={kills // 3}, before_start=0, in_training={kills // 3}" for name in WORLDS]
+    assert THOROUGH or all(count in said for count in counts)
 
 
-def test_damaged_runs_are_refused_or_resumed(output):
-    assert "8 damaged runs with seed 7" in output and "refused" in output and "resumed" in output
-    assert "failure" not in output
+@only_thorough  # test_damaged_runs.py damages folders
+def test_damaged_runs_are_refused_or_resumed():
+    said = output("corrupt_runs.py", "--count", "8", "--seed", "7")
+    assert "8 damaged runs with seed 7" in said and "refused" in said and "resumed" in said
+    assert "failure" not in said
