@@ -69,8 +69,8 @@ class OutputStream(io.TextIOBase):
         return True
 
     @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return self._stream.encoding
+    def encoding(self) -> Any:  # type: ignore[override]
+        return getattr(self._stream, "encoding", "utf-8")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

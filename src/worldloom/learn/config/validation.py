@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import numbers
 import typing
@@ -17,10 +16,14 @@ MAX_VALUES = {"total_steps": 2**62, "seed": 2**63 - 1, "eval_every": 2**62, "eva
 """Maximum of the integers that may exceed int32, by name."""
 
 
-@functools.cache
-def field_types(settings: type) -> dict[str, Any]:
-    """The type of each field of a dataclass, by name."""
-    return typing.get_type_hints(settings)
+_FIELD_TYPES: dict[Any, dict[str, Any]] = {}
+
+
+def field_types(settings: Any) -> dict[str, Any]:
+    """The type of each field of a dataclass, by name. Evaluated once per class."""
+    if settings not in _FIELD_TYPES:
+        _FIELD_TYPES[settings] = typing.get_type_hints(settings)
+    return _FIELD_TYPES[settings]
 
 
 def check_fields(settings: Any, schedulable: bool = False) -> None:
