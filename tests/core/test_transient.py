@@ -60,6 +60,45 @@ def test_interpreter_and_cpu_agree(limit: wl.UpTo) -> None:
     assert compiled.world.total.numpy().tolist() == [4 * (10 + 7 + 6 + 6) + 4 * 8] * 3
 
 
+class Kernel(wl.Entity):
+    sort: wl.Transient(int)
+    popped: int
+
+
+class Pan(wl.World):
+    pops: int
+
+
+@wl.system
+def fill(world: Pan):
+    for _ in range(3):
+        world.spawn(Kernel)
+
+
+@wl.system
+def sort(kernel: Kernel):
+    kernel.sort = kernel.id % 3
+
+
+@wl.system(where=("sort", (2, 1)))
+def pop(kernel: Kernel, world: Pan):
+    kernel.popped = kernel.popped * 2 + kernel.id
+    world.pops += 1
+
+
+@pytest.mark.parametrize("count", [3, wl.UpTo(8), wl.UpTo(8, batch=24)], ids=["fixed", *LIMITS])
+def test_a_condition_reads_them(count: int | wl.UpTo) -> None:
+    """A component that one system writes, and by which another one chooses entities."""
+    reset = () if count == 3 else (fill,)
+    definition = wl.Definition("Pan", Pan, {Kernel: count}, reset=reset, step=(sort, pop))
+    for device in ("python", "cpu"):
+        sim = wl.Simulation(definition, 3, device, seed=0)
+        sim.step()
+        popped = sim[Kernel].popped if count == 3 else sim[Kernel].rows("popped")
+        assert popped.numpy().ravel().tolist() == [0, 1, 2] * 3
+        assert sim.world.pops.numpy().tolist() == [2] * 3
+
+
 def test_compactions_do_not_access_them() -> None:
     sim = wl.Simulation(heap(wl.UpTo(8)), 2, "cpu", seed=0)
     compactions = [s for s in sim.program.step if isinstance(s, KernelSpec) and s.labels == ("compact Grain",)]
