@@ -31,7 +31,7 @@ def test_they_are_what_numpy_finds() -> None:
 
 
 def test_the_kernels_for_cuda_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_memory.dawdle", lambda: None)
+    monkeypatch.setattr("worldloom.testing.cuda_text.memory.dawdle", lambda: None)
     cpu, machine_side = (wl.Simulation(cards(40), 2, "cpu", seed=2) for _ in range(2))
     machine = Machine(machine_side)
     for step in range(2):

@@ -230,7 +230,9 @@ def test_stages_do_what_kernels_do(bees: int, worlds: int, uneven: int, num_kern
 
 
 def test_threads_that_reset_many_entities_take_several_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_memory.dawdle", lambda: None)  # these threads never wait for each other
+    monkeypatch.setattr(
+        "worldloom.testing.cuda_text.memory.dawdle", lambda: None
+    )  # these threads never wait for each other
     bees = MANY_ROWS + 1
     plain, walked = (wl.Simulation(hive(bees, 1), 2, "cpu", seed=4) for _ in range(2))
     machine = Machine(walked)

@@ -17,6 +17,8 @@ from typing import Any, Literal
 import numpy as np
 import warp as wp
 
+from worldloom.core.codegen.tiles.tiled_kernel import TileLimits
+from worldloom.testing.cuda_text import Machine
 from worldloom.testing.generator.values import action_values, column_values
 from worldloom.testing.reference.interpreter import Reference
 from worldloom.testing.reference.types import FLOATS, Component
@@ -32,6 +34,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "cuda-unfused": {"device": "cuda:0", "fuse": False},
     "cuda-exact": {"device": "cuda:0", "exact": True},
     "cuda-large": {"device": "cuda:0", "kernels_for": 2**17},
+    "cuda-text": {"device": "python"},
+    "cuda-text-exact": {"device": "python", "exact": True},
 }
 """The variants that are compared with the reference: arguments of ``wl.Simulation``."""
 
@@ -206,6 +210,8 @@ def run(definition: Any, trace: Trace, variant: str) -> Difference | None:
     settings = trace.settings
     options: dict[str, Any] = {"seed": settings.seed, "autoreset": settings.autoreset, **VARIANTS[variant]}
     with wl.Simulation(definition, settings.num_worlds, **options) as simulation:
+        if variant.startswith("cuda-text"):
+            Machine(simulation, simulation.exact, tiles=TileLimits(shared_bytes=0)).take_over(settings.seed)
         for (kind, name), values in trace.filled.items():
             component = trace.component(kind, name)
             if component is not None and component.role == "config":

@@ -15,7 +15,10 @@ _METHODS = (
 _VECTORS = ("dot", "cross", "length", "length_sq", "normalize", "cw_mul", "quat_rotate", "lerp", "argmin", "argmax")
 
 CONSTRUCTS = (
-    "entity system", "world system", "pair system", "shared loop", "reset system", "observe system",
+    "entity system", "world system", "pair system", "shared loop", "4 threads per world", "8 threads per world",
+    "16 threads per world", "32 threads per world", "several threads per entity", "shared loop in a loop",
+    "break or continue beside a shared loop", "system for some actions", "limit of registers", "separate system",
+    "reset system", "observe system",
     "system for one value", "system for several values", "disjoint system", "system together with others",
     "system at the same time as the next", "transient component", "workload", "if", "elif", "else",
     "while", "for range", "for world.all", "for world.near", "for world.nearest", "break", "continue",
@@ -95,6 +98,15 @@ def _of_system(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -
                 yield "system together with others"
             if keyword.arg == "concurrent":
                 yield "system at the same time as the next"
+            if keyword.arg == "threads":
+                over_world = not entities
+                yield f"{ast.unparse(keyword.value)} threads per world" if over_world else "several threads per entity"
+            if keyword.arg == "registers":
+                yield "limit of registers"
+            if keyword.arg == "separate":
+                yield "separate system"
+            if keyword.arg == "where" and "'act'" in ast.unparse(keyword.value):
+                yield "system for some actions"
             if keyword.arg == "where" and isinstance(keyword.value, ast.Tuple):
                 several = isinstance(keyword.value.elts[1], (ast.Tuple, ast.Call))
                 yield "system for several values" if several else "system for one value"
@@ -157,7 +169,12 @@ _SIMPLE: dict[type[ast.AST], str] = {
 def _of_node(node: ast.AST, own: str) -> Iterator[str]:
     if type(node) in _SIMPLE:
         yield _SIMPLE[type(node)]
+    if isinstance(node, (ast.For, ast.While)) and not _shares(node) and any(map(_shares, ast.walk(node))):
+        yield "shared loop in a loop"
     if isinstance(node, ast.If):
+        blocks = [block for block in (node.body, node.orelse) if any(map(_shares, block))]
+        if any(isinstance(s, (ast.Break, ast.Continue)) for block in blocks for s in block):
+            yield "break or continue beside a shared loop"
         yield "if"
         if node.orelse:
             yield "elif" if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If) else "else"
@@ -218,6 +235,11 @@ def _of_call(node: ast.Call) -> Iterator[str]:
         yield "random number"
     elif name in _METHODS:
         yield name if name in ("spawn", "despawn") else f"world.{name}"
+
+
+def _shares(node: ast.AST) -> bool:
+    """Whether a statement is a shared loop."""
+    return isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "wl.share"
 
 
 def _changed_in_loop(branch: ast.If, flag: str) -> bool:

@@ -25,6 +25,7 @@ from worldloom.testing.coverage import CONSTRUCTS
 DEVICES: dict[str, tuple[str, ...]] = {
     "python": ("python",),
     "cpu": ("cpu", "cpu-threads", "cpu-unfused", "cpu-exact"),
+    "cuda-text": ("cuda-text", "cuda-text-exact"),
     "cuda": ("cuda", "cuda-exact", "cuda-large"),
     "cuda:0": ("cuda", "cuda-exact", "cuda-large"),
 }
@@ -59,10 +60,16 @@ class Fuzz:
     systems_per_world: int = 60
     """Number of systems per world, without those of sequences. They share one compilation."""
     devices: str = "cpu"
-    """Devices to compare, separated by commas: python, cpu, cuda."""
+    """Devices to compare, separated by commas: python, cpu, cuda, and cuda-text, which runs the kernels of CUDA by
+    threads of Python, without a GPU and without queries of neighbours."""
     variants: str = ""
     """Variants to compare instead of devices, separated by commas:
-    python, cpu, cpu-unfused, cpu-exact, cpu-threads, cuda, cuda-unfused, cuda-exact, cuda-large."""
+    python, cpu, cpu-unfused, cpu-exact, cpu-threads, cuda, cuda-unfused, cuda-exact, cuda-large, cuda-text,
+    cuda-text-exact."""
+    systems: int | None = None
+    """Number of systems after which no new worlds start."""
+    quick: bool = False
+    """Compile without optimizations, in two thirds of the time. Results are the same bits."""
     rotate: bool = False
     """Compare each world on the first variant and on one of the others in turn: twice the worlds in the same time."""
     avoid: tuple[str, ...] = ()
@@ -77,6 +84,12 @@ class Fuzz:
     """Folder for the files of failing worlds."""
     json: bool = False
     """Print JSON."""
+
+    @property
+    def avoided(self) -> tuple[str, ...]:
+        """What systems must not contain."""
+        text_runs = "cuda-text" in f"{self.devices},{self.variants}"
+        return (*self.avoid, *(("for world.near", "for world.nearest") if text_runs else ()))
 
     def run(self) -> int:
         first = int(time.time()) % 10**9 if self.seed is None else self.seed
@@ -121,8 +134,8 @@ class Campaign:
             while True:
                 while self._starts(seed) and len(running) < settings.processes and time.monotonic() < deadline:
                     variants = rotated(self.variants, seed) if settings.rotate else self.variants
-                    options = (settings.systems_per_world, variants, settings.shrink_seconds, settings.avoid)
-                    running[pool.submit(one_world, seed, *options)] = seed
+                    options = (settings.systems_per_world, variants, settings.shrink_seconds, settings.avoided)
+                    running[pool.submit(one_world, seed, *options, settings.quick)] = seed
                     seed += 1
                 if not running:
                     return
@@ -144,6 +157,7 @@ class Campaign:
         """Whether the world of a seed lies within the limits on worlds and on finds."""
         settings = self.settings
         within = settings.worlds is None or seed - self.first < settings.worlds
+        within &= settings.systems is None or self.systems < settings.systems
         return within and not (settings.finds and len(self.found) >= settings.finds)
 
     def add(self, report: Any) -> None:
@@ -196,11 +210,18 @@ class Campaign:
 
 
 def one_world(
-    seed: int, systems: int, variants: tuple[str, ...], shrink_seconds: float, avoid: tuple[str, ...] = ()
+    seed: int,
+    systems: int,
+    variants: tuple[str, ...],
+    shrink_seconds: float,
+    avoid: tuple[str, ...] = (),
+    quick: bool = False,
 ) -> Any:
     """Compare one world in this process. The text of a failing one is shrunk, and becomes a script."""
-    from worldloom.testing.campaign import differences, fuzz_world, runnable, scratch, shrink_world
+    from worldloom.testing.campaign import compile_quickly, differences, fuzz_world, runnable, scratch, shrink_world
 
+    if quick:
+        compile_quickly()
     with scratch() as folder:
         report = fuzz_world(seed, systems, variants, folder, avoid)
         if report.differences:

@@ -154,7 +154,9 @@ def register_only(parts: Iterable[FusedEntry], schedule: Schedule) -> set[Column
             continue
         masks = {(WORLD, n.mask[0]) for n in part.nodes if n.mask is not None}
         chosen = {(part.nodes[0].table, part.where[0])} if part.where is not None else set()
-        used = {*masks, *chosen}.union(*[{*f.target.inputs, *f.target.outputs, *f.target.columns} for f in part.functions])
+        used = {*masks, *chosen}.union(
+            *[{*f.target.inputs, *f.target.outputs, *f.target.columns} for f in part.functions]
+        )
         for column in used:
             users[column] = users.get(column, 0) + 1
     return {c for c, n in users.items() if n == 1 and schedule.field_of(c).transient}

@@ -71,6 +71,10 @@ class StatementGenerator(ExpressionGenerator):
 
     def simple(self) -> list[str]:
         """A statement without blocks."""
+        return self.plain()
+
+    def plain(self) -> list[str]:
+        """A statement without blocks that uses nothing but what is in scope."""
         makers: list[tuple[float, Callable[[], list[str] | None]]] = [
             (3, self.new_local),
             (3, self.change_local),

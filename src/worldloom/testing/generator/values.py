@@ -39,11 +39,12 @@ def column_values(
 
 
 def action_values(component: Component, shape: tuple[int, ...], seed: int, step: int) -> Any:
-    """Actions for one step; one in a hundred is out of range."""
+    """Actions for one step. One in a hundred does not exist, in every third world file one in four."""
     generator = np.random.default_rng([seed, step, zlib.crc32(component.name.encode())])
     actions = generator.integers(0, component.choices, shape, dtype=np.int32)
-    invalid = generator.random(shape) < 0.01
-    return np.where(invalid, np.int32(component.choices + 3), actions)
+    invalid = generator.random(shape) < (0.01 if seed % 3 else 0.25)
+    outside = np.array([component.choices, component.choices + 3, -1, -(2**31), 2**31 - 1], np.int32)
+    return np.where(invalid, generator.choice(outside, shape), actions)
 
 
 def numbers(scalar: str, shape: tuple[int, ...], generator: Generator, mode: str) -> Any:

@@ -11,6 +11,7 @@ from worldloom.testing.generator.sequences import SequenceGenerator
 from worldloom.testing.generator.statements import StatementGenerator, indented
 from worldloom.testing.generator.systems import KindSpec, SystemGenerator
 from worldloom.testing.generator.values import MODES
+from worldloom.testing.generator.wide import WideGenerator
 from worldloom.testing.reference.types import BOOL, FLOAT, INT, NAMED, RefType, Type, spelled
 
 _ALWAYS = (("flag", BOOL), ("mark", BOOL), ("n0", INT), ("n1", INT), ("f0", FLOAT), ("f1", FLOAT), ("rough", FLOAT))
@@ -37,6 +38,10 @@ _TOGETHER = 0.3
 """Probability that a system may share a kernel with its neighbours."""
 _CONCURRENT = 0.7
 """Probability that a system runs at the same time as the next one, where it can."""
+_OPTION = 0.1
+"""Probability of an option that only changes how a GPU runs a system."""
+_THREADS = ("32", "32", "64", "128", "256", '"auto"')
+"""Threads of a system over entities with a shared loop."""
 _CONSTANTS = "LIMIT = 7\nHALF = 0.5\nWIDE = wl.int64(5000000000)\nBYTE = wl.uint8(200)"
 
 
@@ -238,7 +243,10 @@ class WorldGenerator:
 
     def _system(self, name: str) -> tuple[str, str]:
         """The phase and the text of one system."""
-        sort = self.rng.choices(("entity", "world", "pair", "share", "reset", "observe"), (60, 12, 12, 8, 6, 2))[0]
+        sorts = {"entity": 60, "world": 12, "wide": 12, "pair": 12, "share": 8, "reset": 6, "observe": 2}
+        sort = self.rng.choices(list(sorts), list(sorts.values()))[0]
+        if sort == "wide":
+            return "step", WideGenerator(self.rng, self, name).text()
         own = None if sort == "world" or (sort == "reset" and self.chance(0.5)) else self.rng.choice(self.kinds)
         maker = SystemGenerator(self.rng, self, own, "world" if own is None else sort, name)
         maker.enter_world()
@@ -250,6 +258,10 @@ class WorldGenerator:
             options = [*maker.choose_condition(), *(["disjoint=True"] if partner is not None else [])]
         if sort in ("entity", "world", "reset") and self.together.random() < _TOGETHER:
             options.append("together=True")
+        elif sort == "world" and self.together.random() < _OPTION:
+            options.append("separate=True")
+        if self.together.random() < _OPTION:
+            options.append(f"registers={self.together.choice((32, 64, 128, 255))}")
         if sort == "pair":
             return phase, self._pair(name, maker)
         if own is not None:
@@ -261,12 +273,29 @@ class WorldGenerator:
             maker.enter_partner("partner", partner)
         decorator = f"@wl.system({', '.join(options)})" if options else "@wl.system"
         if sort == "share":
-            decorator = f"@wl.system(threads={self.rng.choice((32, 64))})"
-            lines += self._shared_loop(maker)
+            options.insert(0, f"threads={self.rng.choice(_THREADS)}")
+            decorator = f"@wl.system({', '.join(options)})"
+            lines += self._around(maker, self._shared_loop(maker))
         for _ in range(self.rng.randint(1, 4)):
             lines += maker.statement(2)
         head = "world: Field" if own is None else f"e: {own.name}, world: Field"
         return phase, _with_functions(maker, f"{decorator}\ndef {name}({head}):", lines)
+
+    def _around(self, maker: SystemGenerator, loop: list[str]) -> list[str]:
+        """A shared loop as it is, in a branch, or in a plain loop that entities leave at different places."""
+        chosen = self.rng.random()
+        if chosen < 0.5:
+            return loop
+        lines = [f"if {maker.truth()}:", *indented(loop)]
+        if chosen < 0.7:
+            return lines
+        lines += [f"    {self.rng.choice(('break', 'continue'))}"] if self.chance(0.6) else []
+        turns = maker.fresh("i")
+        return [
+            f"for {turns} in range({self.rng.randint(1, 3)}):",
+            *indented(lines),
+            *indented(maker.change() or ["pass"]),
+        ]
 
     def _pair(self, name: str, maker: SystemGenerator) -> str:
         assert maker.own is not None

@@ -147,7 +147,10 @@ def random_word(seed: int, world: int, episode: int, step: int, stream: int, dra
 
 
 def uniform(word: int, low: Any, high: Any) -> Any:
-    return low + np.float32(word >> 8) * np.float32(2**-24) * (high - low)
+    share, span = np.float32(word >> 8) * np.float32(2**-24), high - low
+    if np.isinf(span):  # finite bounds may be further apart than the largest number
+        return low * (np.float32(1.0) - share) + high * share
+    return low + share * span
 
 
 def integer(word: int, low: Any, high: Any) -> Any:

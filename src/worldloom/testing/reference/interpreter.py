@@ -303,6 +303,9 @@ class Reference:
             slots = [*range(counts[0])]
             if system.where is not None:
                 values = self.tables[kinds[0]][system.where[0]][world]
+                choices = self.kinds[kinds[0]].fields[system.where[0]].choices
+                if choices:  # of an action, whose other values are choice 0
+                    values = np.where((values < 0) | (values >= choices), 0, values)
                 slots = [slot for slot in slots if values[slot] == system.where[1]]
             return [({names[0]: slot}, slot, capacities[0]) for slot in slots]
         if kinds[0] == kinds[1]:

@@ -1,4 +1,4 @@
-"""Columns as the kernels of ``cuda_threads`` see them, and the native functions that load and store their elements."""
+"""Columns as kernels in Python see them, and the native functions that load and store their elements."""
 
 from __future__ import annotations
 
@@ -9,28 +9,43 @@ from typing import Any
 
 import numpy as np
 
-from worldloom.core.codegen.compaction import WARP_SIZE
+from worldloom.core.arithmetic.values import Composite, interpreted
+from worldloom.core.kernels.population_kernels import WARP_SIZE
+from worldloom.core.model.dtypes import is_composite, shape_of
 
 
 class Memory:
-    """A column as kernels see it."""
+    """A column as kernels see it.
 
-    def __init__(self, values: np.ndarray) -> None:
-        self.values, self.shape = values, values.shape
+    Its elements are numbers, or vectors of the type ``dtype``. Unless a thread is ``alone``, others overtake it now and
+    then.
+    """
+
+    alone = False
+
+    def __init__(self, values: np.ndarray[Any, Any], dtype: Any = None, alone: bool = False) -> None:
+        self.alone = alone
+        self.vector = interpreted(dtype) if dtype is not None and is_composite(dtype) else None
+        self.inner = shape_of(dtype) if self.vector is not None else ()
+        self.values, self.shape = values, values.shape[: values.ndim - len(self.inner)]
 
     def __getitem__(self, place: Any) -> Any:
-        dawdle()
-        return self.values[place]
+        if not self.alone:
+            dawdle()
+        found = self.values[place]
+        return found if self.vector is None else self.vector(list(found.ravel()))
 
     def __setitem__(self, place: Any, value: Any) -> None:
-        dawdle()
-        self.values[place] = value
+        if not self.alone:
+            dawdle()
+        self.values[place] = value if self.vector is None else plain(value, self.inner)
 
 
 class Slot(Memory):
     """The row of one thread in shared memory: nothing of it can be read or stored before it was written."""
 
     def __init__(self, column: Memory, row: Any) -> None:
+        self.vector, self.inner = column.vector, column.inner
         self.shape, self.row, self.held = column.shape, int(row), dict[tuple[int, ...], Any]()
 
     def __getitem__(self, place: Any) -> Any:
@@ -49,7 +64,7 @@ class Slot(Memory):
         """What all threads of a warp do together for this thread."""
         if written:
             for inner in np.ndindex(*column.shape[1:]):
-                column.values[(int(row), *inner)] = slot.held[inner]
+                column.values[(int(row), *inner)] = plain(slot.held[inner], column.inner)
 
 
 def move_row(to: Memory, source: Memory, row: Any, lane: Any) -> None:
@@ -61,7 +76,7 @@ def move_row(to: Memory, source: Memory, row: Any, lane: Any) -> None:
 
 def dawdle() -> None:
     """Let other threads overtake this one now and then."""
-    if random.random() < 0.02:
+    if random.random() < 0.02:  # noqa: S311
         time.sleep(1e-4)
 
 
@@ -96,3 +111,14 @@ def clear_columns(lane: Any, row: Any, *columns: Memory) -> None:
         size = math.prod(column.shape[1:])
         for place in range(int(lane), size, WARP_SIZE):
             put_element(column, row, size, place, 0)
+
+
+def put_part(column: Memory, row: Any, place: Any, value: Any) -> None:
+    """Store one number of the vector in a row."""
+    dawdle()
+    column.values[int(row)].reshape(-1)[int(place)] = value
+
+
+def plain(value: Any, shape: tuple[int, ...]) -> Any:
+    """A number, or a vector as an array."""
+    return np.array(tuple(value)).reshape(shape) if isinstance(value, Composite) else value
