@@ -18,6 +18,7 @@ from worldloom.envpool.arguments import Arguments
 from worldloom.envpool.dm_state import nesting_of
 from worldloom.envpool.frame_stack import stacked_space
 from worldloom.envpool.state import INFO, OBSERVATION, STATE_INFOS
+from worldloom.vector import registration
 from worldloom.vector.env_layout import EnvComponent, EnvLayout, make_layout
 
 PER_PLAYER = -1
@@ -55,10 +56,7 @@ class EnvSpec:
     @property
     def reward_threshold(self) -> float | None:
         """The return at which Gymnasium's environment of the same id counts as solved; None if it has none."""
-        try:
-            return gymnasium.spec(self.arguments.definition.id).reward_threshold
-        except gymnasium.error.Error:
-            return None
+        return registration.reward_threshold(self.arguments.definition.id)
 
     @functools.cached_property
     def action_array_spec(self) -> dict[str, ArraySpec]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
-from gymnasium.envs.registration import registry
+from gymnasium.envs.registration import EnvSpec, registry
 from gymnasium.vector import AutoresetMode
 
+from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import family_of, on_family, split
 from worldloom.core.registry.registry import definition, on_register
 from worldloom.core.schedule.entries import Autoreset
@@ -17,6 +20,44 @@ from worldloom.vector.checks import resolve_autoreset
 NAMESPACE = "worldloom"
 _WORLD_NAMES: set[str] = set()
 """Names, without versions, of the registered worlds that belong to no family."""
+_FORMER_VERSIONS = {"Taxi-v3": "Taxi-v4"}
+"""Gymnasium's id of the same task, for versions that it no longer has."""
+
+
+def reward_threshold(id: str) -> float | None:
+    """The return at which Gymnasium's environment of the same id counts as solved; None if it has none."""
+    spec = registry.get(_FORMER_VERSIONS.get(id, id))
+    return None if spec is None else spec.reward_threshold
+
+
+class RegisteredLimit(int):
+    """The step limit of a spec: ``gymnasium.make_vec`` passes it on like a limit that the caller sets."""
+
+
+class WorldSpec(EnvSpec):
+    """Gymnasium's spec of a world. The step limit and the reward threshold are read when they are needed.
+
+    No world is built for its registration.
+    """
+
+    def __init__(self, *values: Any, **fields: Any) -> None:
+        super().__init__(*values, **fields)
+        for name in ("max_episode_steps", "reward_threshold"):
+            if getattr(self, name) is None:
+                del self.__dict__[name]
+
+    @functools.cached_property
+    def max_episode_steps(self) -> RegisteredLimit | None:  # type: ignore[override]
+        """Steps after which the world truncates an episode; None without a limit, or where it cannot be built."""
+        try:
+            return RegisteredLimit(definition(self.kwargs["world"]).max_steps) or None
+        except InputError:
+            return None
+
+    @functools.cached_property
+    def reward_threshold(self) -> float | None:  # type: ignore[override]
+        """As that of Gymnasium's environment of the same id."""
+        return reward_threshold(self.kwargs["world"])
 
 
 def register_with_gymnasium(id: str) -> None:
@@ -45,24 +86,27 @@ def _register(name: str, id: str) -> None:
     """Register the world ``id`` with Gymnasium under ``name``."""
     try:
         registry.pop(name, None)
-        gymnasium.register(
-            name,
-            entry_point="worldloom.vector.registration:make_one",
-            vector_entry_point="worldloom.vector.registration:make_many",
-            kwargs={"world": id},
-            disable_env_checker=True,
-            order_enforce=False,
-        )
+        gymnasium.register(name, entry_point=f"{__name__}:make_one")
     except gymnasium.error.Error:  # an id that Gymnasium does not accept, such as one without a version
         return
+    registry[name] = WorldSpec(
+        name,
+        entry_point=f"{__name__}:make_one",
+        vector_entry_point=f"{__name__}:make_many",
+        kwargs={"world": id},
+        disable_env_checker=True,
+        order_enforce=False,
+    )
 
 
 def make_one(world: str, **arguments: Any) -> Any:
-    """One world as a Gymnasium environment."""
+    """One world as a Gymnasium environment, around which ``gymnasium.make`` puts the limit of the spec."""
     from worldloom.vector.adapters.gymnasium import WorldEnv
 
     settings, rest = split(world, arguments)
-    return WorldEnv(definition(world, **settings), **rest)
+    env = WorldEnv(definition(world, **settings), **rest)
+    env._wrapper_limit = int(definition(world).max_steps)
+    return env
 
 
 def make_many(
@@ -70,12 +114,15 @@ def make_many(
     num_envs: int = 1,
     autoreset: Autoreset | AutoresetMode | None = None,
     autoreset_mode: AutoresetMode | str | None = None,
+    max_episode_steps: int | Sequence[int] | None = None,
     **arguments: Any,
 ) -> Any:
     """A batch of worlds with Gymnasium's default autoreset mode, which most of its wrappers require."""
     from worldloom.vector.make import make
 
-    return make(world, num_envs, autoreset=resolve_autoreset(autoreset, autoreset_mode, "next_step"), **arguments)
+    limit = None if isinstance(max_episode_steps, RegisteredLimit) else max_episode_steps
+    mode = resolve_autoreset(autoreset, autoreset_mode, "next_step")
+    return make(world, num_envs, autoreset=mode, max_episode_steps=limit, **arguments)
 
 
 on_register(register_with_gymnasium)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -291,6 +292,8 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         self.action_space = self._vector.single_action_space
         self._num_choices = self.action_space.n if isinstance(self.action_space, gymnasium.spaces.Discrete) else 0
         self._select_first = _make_selection(self.observation_space)
+        self._wrapper_limit = 0
+        """Steps after which a wrapper of ``gymnasium.make`` may end an episode, whatever the world's limit is."""
 
     @property
     def simulation(self) -> Simulation:
@@ -305,6 +308,8 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         check_reset_options(options, ())
         if seed is not None:
             seed = checked_int("seed", seed, 0, MAX_SEED)
+        if self._wrapper_limit:
+            self._warn_of_earlier_truncation()
         super().reset(seed=seed)
         observations, infos = self._vector.reset(seed=seed)
         return self._select_first(observations), _first_info(infos)
@@ -326,6 +331,18 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
             bool(truncations[0]),
             _first_info(infos) if infos else {},
         )
+
+    def _warn_of_earlier_truncation(self) -> None:
+        """Warn once where Gymnasium's wrapper has ended an episode that the world itself would continue."""
+        world, limit = self.simulation.world, self._wrapper_limit
+        if world["step"].numpy()[0] == limit and not world["finished"].numpy()[0]:
+            self._wrapper_limit = 0
+            own = int(world["max_steps"].numpy()[0])
+            warnings.warn(
+                f"gymnasium.make ends episodes of '{self.simulation.definition.id}' after {limit:,} steps, the limit "
+                f"of its spec, and not at max_steps={own}: pass max_episode_steps={own or -1} to gymnasium.make too",
+                stacklevel=3,
+            )
 
     def _is_valid(self, action: Any) -> bool:
         """Whether a discrete action is in its space, and any other action holds numbers."""
