@@ -15,6 +15,7 @@ from thorough import THOROUGH
 
 import worldloom as wl
 from worldloom.core.codegen import program
+from worldloom.core.registry import registry
 
 pytest_plugins = ["file_times", "mujoco_messages"]
 
@@ -184,6 +185,15 @@ def no_fetched_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORLDLOOM_DATA", str(tmp_path_factory.mktemp("data")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def forget_registered_worlds() -> Iterator[None]:
+    """Forget the worlds that a test registers, so that tests may use the same ids."""
+    earlier = set(registry._REGISTRY)
+    yield
+    for id in registry._REGISTRY.keys() - earlier - registry._LAZY_DEFINITIONS.keys():
+        del registry._REGISTRY[id]
 
 
 @pytest.fixture(scope="module", autouse=True)

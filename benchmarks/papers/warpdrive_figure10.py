@@ -77,7 +77,7 @@ def tag_world(episode_length: int) -> wl.Definition:
         "tag_penalty_for_runner": -10.0,
         "end_of_game_reward_for_runner": 1.0,
     }
-    return continuous_tag("PaperTag-v0", episode_length=episode_length, **game)
+    return continuous_tag("PaperTag-v0", episode_length=episode_length, replace=True, **game)
 
 
 def make_trainer(settings: Settings, device: str, seed: int) -> A2C:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,9 +76,57 @@ def test_the_modules_first_line_is_its_description() -> None:
     assert wl.definition("CartPole-v1").doc == "CartPole: keep the pole up by pushing the cart left or right."
 
 
-def test_registering_again_replaces() -> None:
-    register(max_steps=1)
-    assert register(max_steps=2) is wl.definition("Meadow-test") and wl.definition("Meadow-test").max_steps == 2
+def test_other_rules_under_a_taken_id_are_refused() -> None:
+    first = register(max_steps=1)
+    assert register(max_steps=1) is wl.definition("Meadow-test"), "the same rules may be registered again"
+    for changes in ({"max_steps": 2}, {"max_steps": 1, "limits": {"max_steps": (0, 5)}}, {"step": [hunt]}):
+        with pytest.raises(wl.DefinitionError) as caught:
+            register(**changes)
+        place = f"registered at {__file__}:{first.line}"
+        assert caught.value.problem == f"in world 'Meadow-test': its id is taken by a world with other rules, {place}"
+        assert "replace=True" in caught.value.fix and Path(caught.value.file) == Path(__file__)
+    assert wl.definition("Meadow-test").max_steps == 1
+    assert register(max_steps=2, replace=True) is wl.definition("Meadow-test")
+
+
+def test_callables_must_be_the_same_objects() -> None:
+    """Their hash does not cover the values that they refer to."""
+
+    def pay(amount: int):
+        return lambda simulation: amount
+
+    bonus = pay(1)
+    register(step=[graze, bonus])
+    register(step=[graze, bonus])
+    with pytest.raises(wl.DefinitionError, match="its id is taken"):
+        register(step=[graze, pay(2)])
+
+
+@pytest.mark.parametrize("id_", ["NChain-v0", "CovidEconomySynthetic-v0", "Pong-v5", "Ant-v5", "CartPole-v1"])
+def test_bundled_worlds_are_replaced_on_request_only(id_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {"world": Desert, "entities": {Sheep: 1}}
+    monkeypatch.delitem(registry._REGISTRY, "NChain-v0", raising=False)
+    if id_ == "CartPole-v1":
+        wl.definition(id_)
+    with pytest.raises(wl.DefinitionError, match=rf"in world '{id_}': its id is taken by a (bundled )?world"):
+        wl.register(id_, **parts)
+    mine = wl.register(id_, **parts, replace=True)
+    assert wl.definition(id_) is mine
+
+
+def test_a_replacement_stays_when_the_bundled_module_is_imported() -> None:
+    """CliffWalking-v1 and CliffWalkingSlippery-v1 are one module."""
+    program = (
+        "import worldloom as wl\n"
+        "class Desert(wl.World): pass\nclass Stone(wl.Entity): weight: float\n"
+        "mine = wl.register('CliffWalking-v1', world=Desert, entities={Stone: 1}, replace=True)\n"
+        "assert wl.definition('CliffWalkingSlippery-v1').id == 'CliffWalkingSlippery-v1'\n"
+        "assert wl.definition('CliffWalking-v1') is mine\n"
+        "from worldloom.envs import frozen_lake\n"
+        "frozen_lake.lake(id='Taxi-v3')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.returncode and "in world 'Taxi-v3': its id is taken" in ended.stderr
 
 
 def test_an_unknown_world_suggests_the_nearest() -> None:
@@ -95,7 +145,7 @@ def test_what_a_world_takes_and_gives() -> None:
 
 def test_who_leaves_one_by_one() -> None:
     assert not register().agents(Sheep)
-    made = register(step=[graze, hunt, flee])
+    made = register(step=[graze, hunt, flee], replace=True)
     assert made.agents(Sheep) and not made.agents(Wolf)
 
 

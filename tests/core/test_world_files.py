@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worldloom.core.base.errors import InputError
+from worldloom.core.base.errors import DefinitionError, InputError
 from worldloom.core.registry import registry
 from worldloom.core.registry.world_files import find, load, reference
 
@@ -45,6 +45,19 @@ def test_a_file_is_run_once_until_it_changes(file):
     file.write_text(TEXT.format(id="Stones-v0", count=20))
     assert load(file)["Stones-v0"] is not first
     assert list(find(str(file)).entities.values()) == [20]
+
+
+def test_a_file_may_replace_its_own_worlds_only(file, tmp_path):
+    first = find(str(file))
+    other = tmp_path / "other.py"
+    other.write_text(TEXT.format(id="Stones-v0", count=300))
+    with pytest.raises(DefinitionError, match=rf"its id is taken by a world with other rules, registered at {file}:"):
+        find(str(other))
+    assert registry.definition("Stones-v0") is first
+    file.write_text(TEXT.format(id="Stones-v0", count=4000) + "broken(")
+    with pytest.raises(InputError, match="the file cannot be run"):
+        find(str(file))
+    assert registry.definition("Stones-v0") is first, "it stays where the edited file fails"
 
 
 def test_what_is_not_there_is_said(file, tmp_path):

@@ -1,12 +1,17 @@
 """Catch: move a paddle under a falling ball."""
 
+from typing import Any
+
 import worldloom as wl
 from worldloom import clamp
 from worldloom.core.model.canvas import Canvas, Image
 
 
-def board(height: int = 10, width: int = 5, id: str = "CatchOf-v0") -> wl.Definition:
-    """Register the game on a board of ``height`` rows and ``width`` columns as ``id`` and return its definition."""
+def board(height: int = 10, width: int = 5, id: str = "CatchOf-v0", *, replace: bool = False) -> wl.Definition:
+    """Register the game on a board of ``height`` rows and ``width`` columns as ``id`` and return its definition.
+
+    ``replace=True`` replaces a game of this id that has another board.
+    """
 
     class Paddle(wl.Entity):
         x: wl.Between(int, 0, width - 1)  # column of the paddle in the lowest row
@@ -41,7 +46,8 @@ def board(height: int = 10, width: int = 5, id: str = "CatchOf-v0") -> wl.Defini
         paddle.sight[min(paddle.ball_y, height - 1), paddle.ball_x] = 1.0
         paddle.sight[height - 1, paddle.x] = 1.0
 
-    return wl.register(id, world=Board, entities={Paddle: 1}, reset=[place], step=[fall], observe=[look], render=draw)
+    systems: dict[str, list[Any]] = {"reset": [place], "step": [fall], "observe": [look]}
+    return wl.register(id, world=Board, entities={Paddle: 1}, **systems, render=draw, replace=replace)
 
 
 def draw(sim: wl.Simulation, world: int) -> Image:

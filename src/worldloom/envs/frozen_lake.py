@@ -20,7 +20,9 @@ ROW_STEPS = wl.vec4i(0, 1, 0, -1)  # left, down, right, up
 COLUMN_STEPS = wl.vec4i(-1, 0, 1, 0)
 
 
-def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_steps: int = 100) -> wl.Definition:
+def lake(
+    desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_steps: int = 100, *, replace: bool = False
+) -> wl.Definition:
     """Register the lake with the map ``desc`` as ``id`` and return its definition.
 
     Args:
@@ -28,6 +30,7 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
             a start chosen uniformly.
         id: The id of the world.
         max_steps: Steps before truncation; 0 for no limit.
+        replace: Whether to replace a world of this id that has other rules.
     """
     letters = "".join(desc)
     if len({len(row) for row in desc}) != 1 or not set(letters) <= set(LETTERS) or "S" not in letters:
@@ -52,6 +55,7 @@ def lake(desc: Sequence[str] = MAPS["4x4"], id: str = "FrozenLakeOf-v1", max_ste
         observe=[look],
         max_steps=max_steps,
         render=draw,
+        replace=replace,
     )
 
 

@@ -86,7 +86,7 @@ class Library(wl.World):
 
 
 def may_fault(*systems: wl.system) -> bool:
-    made = wl.register("LibraryOfBounds-v0", world=Library, entities={Shelf: 2}, step=list(systems))
+    made = wl.register("LibraryOfBounds-v0", world=Library, entities={Shelf: 2}, step=list(systems), replace=True)
     schedule = wl.Simulation(made, 1, "python").schedule
     return any(spec.takes_errors for spec in generate(schedule, True, False, False).step)
 
@@ -115,7 +115,7 @@ def test_only_what_may_go_wrong_is_checked() -> None:
 
     assert [may_fault(system) for system in (count, beyond, reassigned, nobody)] == [False, True, True, True]
     sim = wl.Simulation(
-        wl.register("LibraryOfBounds-v0", world=Library, entities={Shelf: 2}, step=[beyond]),
+        wl.register("LibraryOfBounds-v0", world=Library, entities={Shelf: 2}, step=[beyond], replace=True),
         1,
         "python",
         autoreset="disabled",

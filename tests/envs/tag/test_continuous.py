@@ -22,7 +22,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> None:
 def small(taggers: int = 2, runners: int = 3, worlds: int = 1, device: str = "python", **given) -> wl.Simulation:
     """Interpreted worlds whose agents move only by actions."""
     config = given.pop("config", {})
-    definition = continuous_tag(taggers=taggers, runners=runners, **given)
+    definition = continuous_tag(taggers=taggers, runners=runners, replace=True, **given)
     return wl.Simulation(definition, worlds, device, seed=5, autoreset="disabled", config=config)
 
 

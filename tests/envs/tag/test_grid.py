@@ -22,7 +22,7 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def game(places: list[tuple[int, int]], taggers: int, worlds: int = 1, **options: Any) -> wl.Simulation:
     """A game with players at ``places``, taggers first, without autoreset."""
-    definition = grid_tag("Small-v0", taggers=taggers, runners=len(places) - taggers, **options)
+    definition = grid_tag("Small-v0", taggers=taggers, runners=len(places) - taggers, replace=True, **options)
     sim = wl.Simulation(definition, worlds, "python", seed=0, autoreset="disabled")
     for kind, here in (("Tagger", places[:taggers]), ("Runner", places[taggers:])):
         for axis, name in enumerate("xy"):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import difflib
+import os
 import sys
-import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FrameType
 from typing import Any
 
-from worldloom.core.base.errors import InputError
+from worldloom.core.base.errors import DefinitionError, InputError
 from worldloom.core.base.shards import MIN_WORLDS
+from worldloom.core.frontend.system import System
 from worldloom.core.model.entity import Entity, World
 from worldloom.core.model.families import family_ids, family_of
+from worldloom.core.model.launch import Launch
 from worldloom.core.model.population import UpTo
 from worldloom.core.registry.definition import Definition, PhaseEntry, Renderer
 from worldloom.core.registry.validation import validate_types
@@ -21,7 +25,10 @@ _REGISTRY: dict[str, Definition] = {}
 _LAZY_DEFINITIONS: dict[str, Callable[[], Definition]] = {}
 _REQUIREMENTS: dict[str, Callable[[], bool]] = {}
 """Whether what a lazily registered world needs is there, by its id."""
+_BUILDING: set[str] = set()
+"""The ids of the lazily registered worlds that are being built."""
 _LISTENERS: list[Callable[[str], None]] = []
+_PACKAGE = __name__.split(".")[0]
 
 
 def register(
@@ -41,10 +48,14 @@ def register(
     worlds_per_thread: int = MIN_WORLDS,
     former_hashes: Iterable[str] = (),
     cuda_float32: bool = False,
+    replace: bool = False,
 ) -> Definition:
-    """Register a world under ``id`` and return its definition. A second registration replaces the first.
+    """Register a world under ``id`` and return its definition.
 
-    Raises DefinitionError if the parts do not fit together.
+    The same rules may be registered again, as where a module is imported twice. ``replace=True`` replaces a world of
+    this id that has other rules, a bundled one too.
+
+    Raises DefinitionError if the parts do not fit together, or if ``id`` is taken.
     """
     frame = sys._getframe(1)
     sentence = doc if doc is not None else (frame.f_globals.get("__doc__") or "").strip().split("\n")[0]
@@ -64,14 +75,65 @@ def register(
         file=frame.f_code.co_filename,
         line=frame.f_lineno,
     )
-    validate_types(replace(empty, entities=entities, reset=reset, step=step, observe=observe))  # type: ignore[arg-type]
-    new = replace(empty, entities=dict(entities), reset=tuple(reset), step=tuple(step), observe=tuple(observe)).checked
-    old = _REGISTRY.get(id)
-    if old is not None and old.file != new.file:
-        warnings.warn(f"world '{id}' of {old.file} is replaced by that of {new.file}", stacklevel=2)
+    validate_types(dataclasses.replace(empty, entities=entities, reset=reset, step=step, observe=observe))  # type: ignore[arg-type]
+    phases: dict[str, Any] = {"reset": tuple(reset), "step": tuple(step), "observe": tuple(observe)}
+    new = dataclasses.replace(empty, entities=dict(entities), **phases).checked
+    caller = _caller(frame)
+    if _is_ours(caller):
+        if id in _REGISTRY:  # a world that replaced it stays
+            return new
+    elif not replace and _owner(new):
+        raise DefinitionError(
+            f"in world '{id}': its id is taken by {_owner(new)}",
+            "choose another id, or replace that world with replace=True",
+            caller.f_code.co_filename,
+            caller.f_lineno,
+        )
     _REGISTRY[id] = new
     _notify(id)
     return new
+
+
+def _caller(frame: FrameType) -> FrameType:
+    """The frame of a module of worldloom that is being imported, or else the innermost one outside of worldloom."""
+    while _is_ours(frame) and frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith(f"{_PACKAGE}.")
+
+
+def _owner(new: Definition) -> str:
+    """The world with other rules that has the id of ``new``; empty if there is none."""
+    old = _REGISTRY.get(new.id)
+    if old is not None:
+        return "" if _same_rules(old, new) else f"a world with other rules, registered at {old.file}:{old.line}"
+    bundled = new.id not in _BUILDING and (new.id in _LAZY_DEFINITIONS or new.id in family_ids())
+    return "a bundled world" if bundled else ""
+
+
+def _same_rules(old: Definition, new: Definition) -> bool:
+    """Whether two definitions of one id behave alike. Hashes cover neither limits nor what callables refer to."""
+    first, second = (
+        (world.hash, world.limits, world.cuda_float32, [e for e in world.entries if not isinstance(e, System | Launch)])
+        for world in (old, new)
+    )
+    return first == second
+
+
+@contextlib.contextmanager
+def executing(file: str) -> Iterator[None]:
+    """Worlds that ``file`` registered before may be replaced: it is executed again. They stay if that fails."""
+    earlier = {id: world for id, world in _REGISTRY.items() if os.path.realpath(world.file) == file}
+    for id in earlier:
+        del _REGISTRY[id]
+    try:
+        yield
+    except BaseException:
+        _REGISTRY.update(earlier)
+        raise
 
 
 def register_lazily(id: str, make: Callable[[], Definition], available: Callable[[], bool] | None = None) -> None:
@@ -134,7 +196,11 @@ def _build(id: str, make: Callable[[], Definition]) -> Definition:
 
 def _build_lazy(id: str) -> Definition:
     """Build a lazily registered world and put it into the registry."""
-    return _REGISTRY.setdefault(id, _LAZY_DEFINITIONS[id]())
+    _BUILDING.add(id)
+    try:
+        return _REGISTRY.setdefault(id, _LAZY_DEFINITIONS[id]())
+    finally:
+        _BUILDING.discard(id)
 
 
 def is_registered(id: str) -> bool:

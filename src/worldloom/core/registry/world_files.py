@@ -10,7 +10,7 @@ from pathlib import Path
 from worldloom.core.base.errors import InputError, WorldloomError
 from worldloom.core.base.paths import expand_home
 from worldloom.core.registry.definition import Definition
-from worldloom.core.registry.registry import definition, registered
+from worldloom.core.registry.registry import definition, executing, registered
 
 _LOADED: dict[Path, tuple[int, int, dict[str, Definition]]] = {}
 """Files that were executed: time of the last change (ns), size, and the worlds that they registered."""
@@ -71,7 +71,8 @@ def _run(path: Path, file: Path) -> dict[str, Definition]:
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
     try:
-        spec.loader.exec_module(module)
+        with executing(str(path)):
+            spec.loader.exec_module(module)
     except WorldloomError:
         raise
     except Exception as error:

@@ -55,6 +55,7 @@ def economy(
     mode: Mode = Mode.MODEL,
     episode_length: int = EPISODE_DAYS,
     subsidy_levels: int = SUBSIDY_LEVELS,
+    replace: bool = False,
 ) -> wl.Definition:
     """Register the economy of a country as ``id`` and return its definition.
 
@@ -67,12 +68,12 @@ def economy(
         mode: Default of the configuration ``mode``.
         episode_length: Days per episode.
         subsidy_levels: The greatest level of subsidies.
+        replace: Whether to replace a world of this id that has other rules.
     """
     _check_arguments(parameters, mode, episode_length, subsidy_levels)
     kinds = make_kinds(parameters, mode, subsidy_levels)
-    _PARAMETERS_BY_ID[id] = parameters
     data = "synthetic data" if parameters.synthetic else "real data"
-    return wl.register(
+    made = wl.register(
         id,
         world=kinds.Country,
         entities={kinds.Governor: kinds.states, kinds.Planner: 1},
@@ -89,7 +90,10 @@ def economy(
             "start_day": (kinds.delay - 1, min(parameters.num_days, parameters.filter_length) - 1),
         },
         frames_per_second=FRAMES_PER_SECOND,
+        replace=replace,
     )
+    _PARAMETERS_BY_ID[id] = parameters
+    return made
 
 
 def _step_systems(kinds: Kinds) -> list[System]:

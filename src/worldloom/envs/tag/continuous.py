@@ -88,6 +88,7 @@ def continuous_tag(
     acceleration_levels: int = 10,
     turn_levels: int = 10,
     episode_length: int = 100,
+    replace: bool = False,
     **settings: float,
 ) -> wl.Definition:
     """Register continuous Tag as ``id`` and return its definition.
@@ -100,6 +101,7 @@ def continuous_tag(
         acceleration_levels: Choices of acceleration in addition to none.
         turn_levels: Choices of turn in addition to none.
         episode_length: Steps before truncation, 0 for no limit (the configuration ``max_steps``).
+        replace: Whether to replace a world of this id that has other rules.
         settings: Defaults of the configuration of :class:`Field`, such as ``grid_length=20.0``.
     """
     _check_arguments(taggers, runners, neighbours, acceleration_levels, turn_levels, episode_length)
@@ -125,6 +127,7 @@ def continuous_tag(
         render=draw,
         former_hashes=FORMER_HASHES.get(id, ()),
         limits=LIMITS,
+        replace=replace,
     )
 
 

@@ -52,6 +52,7 @@ def grid_tag(
     tag_penalty_for_runner: float = 2.0,
     step_cost_for_tagger: float = 0.01,
     start: Start = Start.RANDOM,
+    replace: bool = False,
 ) -> wl.Definition:
     """Register Tag on a grid as ``id`` and return its definition.
 
@@ -69,6 +70,7 @@ def grid_tag(
         tag_penalty_for_runner: Penalty of a tagged runner.
         step_cost_for_tagger: Cost of a step without a tag for every tagger, and reward of every runner.
         start: Initial positions.
+        replace: Whether to replace a world of this id that has other rules.
     """
     _check_counts(taggers, runners, grid_length, episode_length, start)
     values = (wall_hit_penalty, tag_reward_for_tagger, tag_penalty_for_runner, step_cost_for_tagger)
@@ -93,6 +95,7 @@ def grid_tag(
         frames_per_second=10,
         former_hashes=FORMER_HASHES.get(id, ()),
         limits={"grid_length": (1, MAX_GRID_LENGTH), "start": (min(Start), max(Start)), "max_steps": (0, inf)},
+        replace=replace,
     )
 
 
