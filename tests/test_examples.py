@@ -165,6 +165,7 @@ PRINTED = {
         r"environment 3 raised when it was stepped: ZeroDivisionError.*\n"
         r"two at a time: \(2, 1\), environments \[0, 1, 2, 3, 4, 5\], goes on after faults: True$"
     ),
+    "train_gymnasium": r"^20480 steps in 16 environments Acrobot-v1, a return of -\d+$",
     "async_pool": r"^51200 observations of 1024 worlds, none left behind\n[1-9]\d+ episodes ended$",
     # Training ends at a score of 195. The evaluation depends on seed and rounding; random actions get 22.
     "train_sac": r"^off by 0\.[0-3]\d m/s, with random throttles 1\.3 m/s$",
@@ -263,6 +264,7 @@ PRINTED = {
 """What each example prints, as a pattern."""
 
 PRINTED_EARLY = {
+    "train_gymnasium": r"^1536 steps in 16 environments Acrobot-v1, a return of ",
     "custom_policy": r"^solved with 4865 parameters: (True|False)$",
     "mixed_actions": (
         r"^an action: \(3,\) choices and 1 number\n"

@@ -77,3 +77,22 @@ def test_every_registered_world_is_listed():
     assert "CartPole-v1" in wl.list_all_envs()
     assert wl.list_all_envs() == sorted(wl.list_all_envs())
     assert {wl.make_spec(id_).id for id_ in wl.registered()} == set(wl.registered()) < set(wl.list_all_envs())
+
+
+@pytest.mark.parametrize("id", ["LunarLander-v3", "gymnasium:LunarLander-v3", "gymnasium:Elsewhere-v0"])
+def test_an_environment_of_gymnasium_is_no_world(id):
+    """Commands and trainers take worlds, and their error names what takes the environment."""
+    with pytest.raises(InputError) as error:
+        wl.definition(id)
+    name = id.removeprefix("gymnasium:")
+    assert str(error.value).startswith(f"'{name}' is an environment of Gymnasium and not a world: wl.make('gymnasium:")
+    assert "ProcessPool" in str(error.value) and "docs/pool.md" in str(error.value)
+
+
+def test_ids_that_are_close_to_a_world():
+    for id, hint in (
+        ("CartPole-v7", "did you mean CartPole-v"),
+        ("MiniGrid-Empty-5x5-v0", "`worldloom list` shows all worlds. For environments of packages for Gymnasium see"),
+    ):
+        with pytest.raises(InputError, match=f"there is no world '{id}'; {hint}"):
+            wl.definition(id)

@@ -23,6 +23,8 @@ Backend = Literal["numpy", "torch"]
 """Whether an environment takes and returns NumPy arrays or PyTorch tensors."""
 StepResult = tuple[Any, Any, Any, Any, dict[str, Any]]
 """Observations, rewards, terminations, truncations and infos."""
+GYMNASIUM_PREFIX = "gymnasium:"
+"""Prefix of ids of Gymnasium's own environments, which run in worker processes."""
 AUTORESET_MODES: dict[str, AutoresetMode] = {
     "same_step": AutoresetMode.SAME_STEP,
     "next_step": AutoresetMode.NEXT_STEP,

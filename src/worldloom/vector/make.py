@@ -19,12 +19,10 @@ from worldloom.core.model.fields import Role
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.registry import available_ids, definition
 from worldloom.core.schedule.entries import Autoreset
-from worldloom.vector.checks import check_config_names, resolve_autoreset
+from worldloom.vector.checks import GYMNASIUM_PREFIX, check_config_names, resolve_autoreset
 from worldloom.vector.env_layout import make_layout
 
 EnvType = Literal["gymnasium", "torch", "dm"]
-GYMNASIUM_PREFIX = "gymnasium:"
-"""Prefix of ids of Gymnasium's own environments, which run in worker processes."""
 
 
 @dataclass(frozen=True)

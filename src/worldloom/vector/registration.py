@@ -12,10 +12,10 @@ from gymnasium.envs.registration import EnvSpec, registry
 from gymnasium.vector import AutoresetMode
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.model.families import family_of, on_family, split
-from worldloom.core.registry.registry import definition, on_register
+from worldloom.core.model.families import family_ids, family_of, on_family, split
+from worldloom.core.registry.registry import definition, on_register, on_unknown_id
 from worldloom.core.schedule.entries import Autoreset
-from worldloom.vector.checks import resolve_autoreset
+from worldloom.vector.checks import GYMNASIUM_PREFIX, resolve_autoreset
 
 NAMESPACE = "worldloom"
 _WORLD_NAMES: set[str] = set()
@@ -125,5 +125,19 @@ def make_many(
     return make(world, num_envs, autoreset=mode, max_episode_steps=limit, **arguments)
 
 
+def explain_environment(id: str) -> str | None:
+    """What to do with an id that names an environment of Gymnasium and no world; None for other ids."""
+    name = id.removeprefix(GYMNASIUM_PREFIX)
+    versions = [world for world in family_ids() if _without_version(world) == _without_version(name)]
+    if (name not in registry and name == id) or versions or _without_version(name) in _WORLD_NAMES:
+        return None
+    return (
+        f"'{name}' is an environment of Gymnasium and not a world: wl.make('{GYMNASIUM_PREFIX}{name}', num_envs) or "
+        "worldloom.vector.ProcessPool steps it in worker processes, and a world file trains in it as in "
+        "docs/pool.md, 'Training'"
+    )
+
+
+on_unknown_id(explain_environment)
 on_register(register_with_gymnasium)
 on_family(register_family_with_gymnasium)

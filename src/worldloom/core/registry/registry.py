@@ -29,6 +29,7 @@ _BUILDING: set[str] = set()
 """The ids of the lazily registered worlds that are being built."""
 _LISTENERS: list[Callable[[str], None]] = []
 _PACKAGE = __name__.split(".")[0]
+_EXPLANATIONS: list[Callable[[str], str | None]] = []
 
 
 def register(
@@ -155,6 +156,11 @@ def on_register(listener: Callable[[str], None]) -> None:
         listener(id)
 
 
+def on_unknown_id(explain: Callable[[str], str | None]) -> None:
+    """Call ``explain`` with ids of which there is no world, for a sentence that says what they are, or None."""
+    _EXPLANATIONS.append(explain)
+
+
 def _notify(id: str) -> None:
     for listener in _LISTENERS:
         listener(id)
@@ -182,8 +188,15 @@ def definition(id: str, **settings: Any) -> Definition:
         return _REGISTRY[id]
     if id in _LAZY_DEFINITIONS:
         return _build(id, lambda: _build_lazy(id))
-    near = difflib.get_close_matches(id, {*_REGISTRY, *_LAZY_DEFINITIONS, *family_ids()}, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`worldloom list` shows all worlds."
+    explanations = [sentence for explain in _EXPLANATIONS if (sentence := explain(id))]
+    if explanations:
+        raise InputError(explanations[0])
+    near = difflib.get_close_matches(id, {*_REGISTRY, *_LAZY_DEFINITIONS, *family_ids()}, n=3)
+    hint = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else "`worldloom list` shows all worlds. For environments of packages for Gymnasium see docs/pool.md."
+    )
     raise InputError(f"there is no world '{id}'; {hint}")
 
 
