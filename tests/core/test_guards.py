@@ -148,13 +148,16 @@ def test_actions_that_do_not_fit(pole: wl.Simulation, actions, words: str) -> No
             "a reset mask holds one truth value per world, shape (4,), not bool of shape (4, 1)",
         ),
         ({"mask": True}, "a reset mask holds one truth value per world"),
-        ({"seeds": 1.0}, "seeds are one whole number, or one per world, shape (4,), not float64 of shape ()"),
+        ({"seeds": 1.0}, "seeds are one whole number, or one per world, shape (4,), not 1.0"),
         ({"seeds": np.arange(3)}, "seeds are one whole number, or one per world, shape (4,), not int64 of shape (3,)"),
         (
             {"seeds": torch.zeros(4)},
             "seeds are one whole number, or one per world, shape (4,), not float32 of shape (4,)",
         ),
-        ({"seeds": 2**70}, "seeds are one whole number"),
+        (
+            {"seeds": 2**70},
+            "seeds are at most 2**64 - 1, which is 18,446,744,073,709,551,615, not 1180591620717411303424",
+        ),
     ],
 )
 def test_resets_that_do_not_fit(pole: wl.Simulation, options: dict, words: str) -> None:
