@@ -44,8 +44,8 @@ def compaction_kernels(
     batch = population.limit.batch
     return [
         kernel(PooledCompactionWriter.count, whole_warps=True),
-        kernel(PooledCompactionWriter.scan_sums, total=WARP_SIZE),
-        kernel(PooledCompactionWriter.move, rows=WARP_SIZE, closes=True),
+        kernel(PooledCompactionWriter.scan_sums, total=WARP_SIZE, whole_warps=True),
+        kernel(PooledCompactionWriter.move, rows=WARP_SIZE, whole_warps=True, closes=True),
         kernel(PooledCompactionWriter.sort, total=batch),
         kernel(PooledCompactionWriter.finish, total=batch),
     ]

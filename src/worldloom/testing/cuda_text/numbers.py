@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from worldloom.core.arithmetic.functions import python_math
+from worldloom.core.kernels import exact
 from worldloom.core.kernels.operators import HELPERS
 from worldloom.core.kernels.random import EPISODE_FACTOR, STEP_FACTOR, WORLD_FACTOR, Key
 from worldloom.core.kernels.wrapping import PREFIX
@@ -42,6 +43,7 @@ def _random(name: str) -> Callable[..., Any]:
 NUMBERS: dict[str, Callable[..., Any]] = {
     **{PREFIX + name: function for name, function in _WRAPPING.items()},
     **{name: _random(name) for name in ("uniform", "integer", "normal")},
+    f"{exact.PREFIX}normal": _random("exact_normal"),
     "world_key": _displaced(WORLD_FACTOR),
     "episode_key": _displaced(EPISODE_FACTOR),
     "step_key": _displaced(STEP_FACTOR),
