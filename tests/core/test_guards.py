@@ -8,6 +8,7 @@ import torch
 import warp as wp
 
 import worldloom as wl
+from worldloom.core.model.fields import Role
 
 DEVICES = ["python", "cpu"]
 
@@ -182,6 +183,10 @@ def test_a_closed_simulation(device: str) -> None:
         (sim.step, (np.zeros(4, np.int32),)),
         (sim.reset, ()),
         (sim.set_config, ("gravity", 1.0)),
+        (sim.get_config, ("gravity",)),
+        *((getattr, (sim, name)) for name in ("world", "terminated", "truncated", "starting", "seeds")),
+        (getattr, (sim, "bytes_per_world")),
+        (sim.columns, (Role.ACTION,)),
     ):
         refused("this simulation is closed: make a new one", wl.InputError, call, *arguments)
 

@@ -317,31 +317,34 @@ class Simulation(SeedMixin, CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, 
     @property
     def world(self) -> Table:
         """The columns of the world itself."""
+        self._check_open()
         return self.tables[WORLD]
 
     @property
     def terminated(self) -> Column:
         """Whether each world's episode terminated in the last step, shape (num_worlds,)."""
-        return self.tables[WORLD]["terminated"]
+        return self.world["terminated"]
 
     @property
     def truncated(self) -> Column:
         """Whether each world's episode was truncated in the last step, shape (num_worlds,)."""
-        return self.tables[WORLD]["truncated"]
+        return self.world["truncated"]
 
     @property
     def starting(self) -> Column:
         """For callables of the schedule: which worlds are being reset, shape (num_worlds,)."""
         name = "reset_mask" if self._resetting else "resetting" if self.autoreset == "next_step" else "finished"
-        return self.tables[WORLD][name]
+        return self.world[name]
 
     def columns(self, role: Role) -> dict[str, Column]:
         """The columns of a role, as ``Table.name``."""
+        self._check_open()
         return {c.name: c for t in self.tables.values() for c in t if c.field.role is role}
 
     @property
     def bytes_per_world(self) -> int:
         """Memory per world, in bytes."""
+        self._check_open()
         columns = (c for table in self.tables.values() for c in table.all_columns.values() if c.owns_memory)
         return sum(c.nbytes for c in columns if not c.field.batch_wide) // self.num_worlds
 

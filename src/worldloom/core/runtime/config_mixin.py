@@ -66,7 +66,7 @@ class ConfigMixin(SimulationPart):
     def _config(self, name: str) -> Column:
         if not isinstance(name, str):
             raise InputError(f"a configuration is named by a string such as 'max_steps', not by {name!r}")
-        column = self.tables[WORLD].all_columns.get(name)
+        column = self._simulation().world.all_columns.get(name)
         if column is None or column.field.role is not Role.CONFIG:
             raise self._unknown_config(name)
         return column
