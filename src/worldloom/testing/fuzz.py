@@ -129,7 +129,7 @@ class Campaign:
     def reports(self) -> Iterator[Any]:
         """The reports of all worlds, in the order of their completion."""
         settings, seed, running = self.settings, self.first, dict[Future[Any], int]()
-        deadline, pool = time.monotonic() + settings.seconds, _pool(settings.processes)
+        deadline, pool = time.monotonic() + settings.seconds, process_pool(settings.processes)
         try:
             while True:
                 while self._starts(seed) and len(running) < settings.processes and time.monotonic() < deadline:
@@ -145,7 +145,7 @@ class Campaign:
                         yield future.result()
                     except BrokenProcessPool:
                         pool.shutdown(wait=False)
-                        pool = _pool(settings.processes)
+                        pool = process_pool(settings.processes)
                         unfinished, running = [finished, *running.values()], {}
                         for one in unfinished:
                             yield _run_isolated(one, settings.systems_per_world, self.variants)
@@ -232,7 +232,7 @@ def one_world(
     return report
 
 
-def _pool(processes: int) -> ProcessPoolExecutor:
+def process_pool(processes: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), max_tasks_per_child=WORLDS_PER_PROCESS)
 
 
@@ -241,7 +241,7 @@ def _run_isolated(seed: int, systems: int, variants: tuple[str, ...]) -> Any:
     from worldloom.testing.campaign import WorldReport, runnable
     from worldloom.testing.generator.worlds import generate
 
-    with _pool(1) as pool:
+    with process_pool(1) as pool:
         try:
             return pool.submit(one_world, seed, systems, variants, 0.0).result()
         except BrokenProcessPool:
