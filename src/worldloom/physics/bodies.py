@@ -31,6 +31,7 @@ Pose = wl.vec(8)
 Twist = wl.vec(8)
 Turning = wl.vec(12)
 Moments = wl.vec(20)
+Remainder = wl.vec(8)
 
 
 class Body(wl.Entity):
@@ -66,18 +67,19 @@ class Body(wl.Entity):
     awake: bool  # derived; whether this step moves it
     mover: int  # derived; 1 if it was awake before contacts were found, else 0
     touching: bool  # derived; whether it had a contact in the last step
-    colours: int  # derived; bits, the colours of its contacts, see physics.solving.colouring
+    colours: int  # derived; bits, the colours of its contacts, see physics.solving.colouring; 0: it touches nothing
     batch: int  # derived; 1 if the solver by colour moves it in this step, with others, else 0
     pushed: wl.Transient(Twist)  # derived; velocity and spin without the impulses of contacts in this substep
     pose: wl.Transient(Pose)  # derived within a step that is solved by colour, see physics.solving.packed_bodies
     twist: wl.Transient(Twist)  # derived
     turning: wl.Transient(Turning)  # derived
     moments: wl.Transient(Moments)  # derived once per step
+    remainder: Remainder  # derived; what rounding left off rotation (4) and spin (3), see physics.motion.fly_rotation
     free_velocity: wl.vec3  # derived; m/s, at the end of this step without contacts
     free_momentum: wl.vec3  # derived; kg m²/s, angular, at the end of this step without contacts
     energy: wl.float64  # derived; J, kinetic, before this step
     gain: wl.float64  # derived; J, by which this step raised the kinetic energy of an island, at its first row
-    island: int  # derived; first row of the bodies with which it exchanged impulses, in worlds without gravity
+    island: int  # derived; first row of the bodies that touch or have joints with it, in worlds without gravity
     bonds: int  # derived; bits of physics.solving.energy_limit
 
 

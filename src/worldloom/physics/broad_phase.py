@@ -53,6 +53,18 @@ def all_positive_zeros(zeros: wl.mat33) -> bool:
     return fast_quotient(1.0, total) < 0.0  # a sum is -0 where all of its terms are
 
 
+@wl.function
+def unlocked_spin(spin: wl.vec3, rotation: wl.quat, factor: wl.vec3) -> wl.vec3:
+    """A spin without its parts about the body's axes whose factor is 0."""
+    if factor.x * factor.y * factor.z == 0.0:
+        locked = wl.quat_rotate_inv(rotation, spin)
+        for i in wl.unroll(3):
+            if factor[i] != 0.0:
+                locked[i] = 0.0
+        spin -= wl.quat_rotate(rotation, locked)
+    return spin
+
+
 def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
     """The system over bodies that derives their properties; ``shapes`` are those that they may have."""
     known = sum(1 << shape for shape in set(shapes))
@@ -107,6 +119,7 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
             body.inverse_mass = 1.0 / body.mass
             factor = wl.diag(own.angular_factor)
             inverse_inertia = factor * scaled_inverse(body.inertia) * factor
+            body.spin = unlocked_spin(body.spin, body.rotation, own.angular_factor)
         world_inverse = world_inverse_inertia(inverse_inertia, body.rotation)
         zero_inverses = body.motion == STATIC and all_positive_zeros(world_inverse)
         if not (zero_inverses and body.zero_inverses):

@@ -5,7 +5,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
-from worldloom.physics.motion import integrate_rotation, pushed, pushed_again, spin_momentum, turned
+from worldloom.physics.motion import carry_rotation, fly_rotation, integrate_rotation, pushed, pushed_again, turned
 from worldloom.physics.solving.packed_bodies import twist_of, twist_parts
 from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS, WITHOUT_BIAS
 
@@ -81,11 +81,19 @@ def body_functions(World: type, Body: type) -> BodyFunctions:
 
     @wl.function
     def carry_body(world: World, body: Body, h: float):
-        if body.motion == DYNAMIC and body.awake:
+        if body.motion == DYNAMIC and body.awake and body.colours == 0:
+            body.position += body.velocity * h
+            body.rotation, body.spin, body.remainder, body.world_inverse_inertia = fly_rotation(
+                body.rotation, body.spin, body.remainder, body.inertia, body.inverse_inertia, h
+            )
+            body.pushed = twist_of(body.velocity, body.spin)
+        elif body.motion == DYNAMIC and body.awake:
             free_velocity, free_spin = twist_parts(body.pushed)
-            free_momentum = spin_momentum(body.rotation, body.inertia, free_spin)
-            move_body(world, body, h)
-            body.pushed = twist_of(free_velocity, body.world_inverse_inertia * free_momentum)
+            body.position += body.velocity * h
+            body.rotation, body.spin, free_spin, body.world_inverse_inertia = carry_rotation(
+                body.rotation, body.spin, free_spin, body.inertia, body.inverse_inertia, h
+            )
+            body.pushed = twist_of(free_velocity, free_spin)
         else:
             move_body(world, body, h)
 

@@ -1,11 +1,9 @@
-"""Kinetic energy that never rises where nothing does work.
+"""Kinetic energy of islands that never rises where nothing does work.
 
 In a world without gravity, the kinetic energy of an island is measured before and after a step, in float64. An island
-is a set of dynamic bodies that exchanged impulses through contacts or joints; it is *driven* if a body has a force or a
-torque, a joint has a motor, a restitution exceeds 1, or it touches a kinematic body that moves. For all others:
+is a set of dynamic bodies with contacts or joints between them; it is *driven* if a body has a force or a torque, a
+joint has a motor, a restitution exceeds 1, or it touches a kinematic body that moves. For all others:
 
-- **A body on its own** turns by the midpoint rule at constant angular momentum L, whose energy errs at second order. A
-  small rotation theta changes the energy by theta.(w x L): Newton steps along w x L restore it, and L is kept.
 - **Several bodies.** Their velocities u are the sum of the rigid motion with the same momentum and angular momentum
   and a rest u' that carries neither. The two are orthogonal in the mass metric, so that E = E_rigid + E'. If E has
   risen, u' is scaled down. Constraints J u = 0 and J u >= 0 stay satisfied, since the rigid motion has J u = 0.
@@ -13,23 +11,22 @@ torque, a joint has a motor, a restitution exceeds 1, or it touches a kinematic 
 
 Where the rigid motion alone has more energy than before (bodies came closer at constant L), its rotation is scaled too:
 momentum is kept and angular momentum falls. Scaling aims below the old energy by more than the rounding of float32, so
-that the energy of the stored state, evaluated in float64, never rises.
+that the energy of the stored state, evaluated in float64, never rises. A body on its own is left alone: its rotation
+keeps energy and angular momentum (:func:`worldloom.physics.motion.integrate_rotation`), up to rounding of either sign.
 """
 
 from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, KINEMATIC
-from worldloom.physics.mass import scaled_inverse, world_inverse_inertia
-from worldloom.physics.motion import small_rotation, spin_momentum
+from worldloom.physics.mass import scaled_inverse
+from worldloom.physics.motion import spin_momentum
 
-LINKED = 1  # exchanged impulses
+LINKED = 1  # by a contact or a joint
 ANCHORED = 2  # with a body that is not dynamic
 DRIVEN = 4  # something may do work
 
 ROUNDING = 2.0e-7  # relative, of velocities that are scaled and stored in float32
-NEWTON_STEPS = 3
-LARGEST_TURN = 0.1  # rad, of a Newton step
 ATTEMPTS = 5
 
 
@@ -57,17 +54,6 @@ def shrink(before: wl.float64, after: wl.float64) -> float:
     if not after > 0.0 or not before > 0.0:
         return 0.0
     return wl.sqrt(float(min(before / after, 1.0))) * (1.0 - ROUNDING)
-
-
-@wl.function
-def turn_to_energy(rotation: wl.quat, momentum: wl.vec3, spin: wl.vec3, excess: float) -> wl.quat:
-    """The rotation after a Newton step that removes an excess of energy at constant angular momentum."""
-    slope = wl.cross(spin, momentum)
-    steepness = wl.length(slope)
-    if steepness * LARGEST_TURN > abs(excess):
-        half = slope * (-0.5 * excess / (steepness * steepness))
-        return wl.normalize(small_rotation(half) * rotation)
-    return rotation
 
 
 def energy_measures(World: type, Body: type) -> list[Any]:
@@ -120,7 +106,7 @@ def island_functions(World: type, Body: type, Contact: type, Joint: type) -> tup
         while spreading:
             spreading = False
             for contact in world.all(Contact):
-                if contact.solved and contact.impulse != 0.0:
+                if contact.solved:  # impulses may add up to 0, and have changed how bodies turned
                     changed = join(world, contact.a_id, contact.b_id, contact.restitution > 1.0)
                     spreading = spreading or changed
             for joint in world.all(Joint):
@@ -193,21 +179,7 @@ def energy_limits(World: type, Body: type, Contact: type, Joint: type) -> list[A
         for body in world.all(Body):
             body.gain = wl.float64(0.0)
         for body in world.all(Body):
-            if body.motion == DYNAMIC and body.bonds == 0:
-                momentum = spin_momentum(body.rotation, body.inertia, body.spin)
-                for _ in range(NEWTON_STEPS):
-                    energy = kinetic_energy(body.mass, body.inertia, body.rotation, body.velocity, body.spin)
-                    error = float(energy - body.energy)
-                    if abs(error) > ROUNDING * float(body.energy):
-                        body.rotation = turn_to_energy(body.rotation, momentum, body.spin, error)
-                        body.world_inverse_inertia = world_inverse_inertia(body.inverse_inertia, body.rotation)
-                        body.spin = body.world_inverse_inertia * momentum
-                still = wl.vec3(0.0, 0.0, 0.0)
-                excess = kinetic_energy(body.mass, body.inertia, body.rotation, body.velocity, body.spin) - body.energy
-                if excess > 0.0:
-                    turning = kinetic_energy(body.mass, body.inertia, body.rotation, still, body.spin)
-                    body.spin = body.spin * shrink(turning - excess, turning)
-            elif body.motion == DYNAMIC:
+            if body.motion == DYNAMIC and body.bonds != 0:
                 root = world.at(Body, body.island)
                 root.gain += (
                     kinetic_energy(body.mass, body.inertia, body.rotation, body.velocity, body.spin) - body.energy

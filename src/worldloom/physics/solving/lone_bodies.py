@@ -9,7 +9,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import KINEMATIC, Response
 from worldloom.physics.geometry.clipping import Points
-from worldloom.physics.motion import integrate_rotation, pushed_again, spin_momentum, turned
+from worldloom.physics.motion import carry_rotation, pushed_again, turned
 from worldloom.physics.solving.body_motion import stage_of
 from worldloom.physics.solving.colouring import LONE, PASSES, SUBSTEPS, SWEEPS
 from worldloom.physics.solving.contact_passes import carried_spins, contact_pass, warm_pass
@@ -71,9 +71,9 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
                 moves = number == SWEEPS + 1
                 if moves:
                     position += velocity * h
-                    free_momentum = spin_momentum(rotation, body.inertia, free_spin)
-                    rotation, spin, inverse = integrate_rotation(rotation, spin, body.inertia, body.inverse_inertia, h)
-                    free_spin = inverse * free_momentum
+                    rotation, spin, free_spin, inverse = carry_rotation(
+                        rotation, spin, free_spin, body.inertia, body.inverse_inertia, h
+                    )
                 if moves or substep + number == 0:
                     a_position, a_rotation = other_pose(world, other, substep + int(moves), h)
                     b_position, b_rotation = position, rotation

@@ -11,7 +11,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import Moments, Pose, Turning, Twist
-from worldloom.physics.motion import integrate_rotation, pushed_again, spin_momentum
+from worldloom.physics.motion import carry_rotation, fly_rotation, pushed_again
 from worldloom.physics.solving.body_access import BodyAccess
 
 
@@ -169,12 +169,16 @@ def packed_bodies(World: type, Body: type) -> PackedBodies:
         velocity, spin = twist_parts(body.twist)
         position += velocity * h
         inertia, inverse = moments_parts(body.moments)
-        free_velocity, free_spin = twist_parts(body.pushed)
-        free_momentum = spin_momentum(rotation, inertia, free_spin)
-        rotation, spin, inverse = integrate_rotation(rotation, spin, inertia, inverse, h)
+        free_velocity, free_spin = velocity, spin
+        if body.colours == 0:
+            rotation, spin, body.remainder, inverse = fly_rotation(rotation, spin, body.remainder, inertia, inverse, h)
+            free_spin = spin
+        else:
+            free_velocity, free_spin = twist_parts(body.pushed)
+            rotation, spin, free_spin, inverse = carry_rotation(rotation, spin, free_spin, inertia, inverse, h)
         body.pose = pose_of(position, rotation)
         body.twist = twist_of(velocity, spin)
-        body.pushed = twist_of(free_velocity, inverse * free_momentum)
+        body.pushed = twist_of(free_velocity, free_spin)
         body.turning = turning_of(inverse)
 
     access = BodyAccess(place_of, motion_of, inertia_of, turn_body)
