@@ -118,6 +118,7 @@ class World(wl.World):
     first_solved: int  # derived; id of the first contact to be solved
     moving_end: int  # derived; one more than the id of the last body that is not static, unless solved by colour
     joint_passes: int  # derived; passes over joints in this step, where it is solved by colour
+    bounces: bool  # derived; whether bodies may have an impact with restitution in this step
     by_colour: bool  # derived; whether this step is solved by colour, see physics.solving.coloured
     solver_work: wl.Workload  # derived; the number of colours, and WITH_JOINTS in worlds with joints
 
@@ -160,6 +161,7 @@ class ContactState(wl.Components):
     last_impulse: float  # N s, the same of the previous step; 0 where there was no contact
 
     between: wl.vec3  # derived; m, from the centre of A to that of B at the end of the last step
+    struck: wl.Transient(bool)  # derived; whether its bodies had an impact in the last sweep of physics.solving.impacts
     sides: wl.Transient(int)  # derived; bits of physics.solving.sleeping
     solved: bool  # derived; whether one of the bodies is awake
     batch: int  # derived; the kernel that solves it, see physics.solving.colouring; -1 for none

@@ -8,10 +8,10 @@ from worldloom.physics.solving.body_access import component_access
 from worldloom.physics.solving.body_motion import body_functions, stage_of
 from worldloom.physics.solving.contact_systems import contact_functions
 from worldloom.physics.solving.energy import energy_functions
+from worldloom.physics.solving.impacts import impact_functions
 from worldloom.physics.solving.solver import (
     WARM_START,
     WITH_BIAS,
-    bounce_aims,
     contact_aims,
     softness,
     sum_of,
@@ -23,19 +23,18 @@ EXTRA_SWEEPS = 8  # without bias, in substeps in which contacts would add energy
 
 
 def world_solvers(World: type, Body: type, Contact: type, Joint: type) -> list[Any]:
-    """The systems over worlds with gravity, and over those without, which checks the work of contacts."""
+    """The system over worlds with gravity and without impacts, and that over the others, whose code is longer."""
     return [
-        world_solver(World, Body, Contact, Joint, weightless=False),
-        world_solver(World, Body, Contact, Joint, gravity=False),
+        world_solver(World, Body, Contact, Joint, special=False),
+        world_solver(World, Body, Contact, Joint, plain=False),
     ]
 
 
-def world_solver(
-    World: type, Body: type, Contact: type, Joint: type, gravity: bool = True, weightless: bool = True
-) -> Any:
+def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: bool = True, special: bool = True) -> Any:
     """The system; THREADS of a GPU share the bodies and contacts of a world. It leaves out worlds solved by colour.
 
-    ``gravity`` and ``weightless``: whether it solves worlds with gravity, and those without.
+    ``special``: whether it solves worlds without gravity, which check the work of contacts, and those with impacts;
+    ``plain``: whether it solves the others.
     """
     contacts, bodies = contact_functions(World, Body, Contact), body_functions(World, Body)
     place_contact, follow_contact, rate_contact = contacts.place, contacts.follow, contacts.rate
@@ -43,6 +42,7 @@ def world_solver(
     restart_body, carry_body, release_body = bodies.restart, bodies.carry, bodies.release
     solve_joint = joint_function(World, Body, Joint, component_access(World, Body))
     keep_free_motion, contacts_add_energy = energy_functions(World, Body, Joint)
+    _may_bounce, collide, let_pass = impact_functions(World, Body, Contact)
 
     @wl.system(threads=THREADS, separate=True, registers=REGISTERS)
     def solve(world: World):
@@ -51,23 +51,25 @@ def world_solver(
         joint_rate, joint_mass, joint_relief = softness(world.joint_frequency, world.joint_damping, h)
         passes = 2 * world.sweeps + 1
         floats = wl.length_sq(world.gravity) == 0.0
-        solved = not world.by_colour and (weightless if floats else gravity)
-        for substep in range(world.substeps + 1 if solved else 0):
-            last = substep == world.substeps
-            if not last:
-                for i in wl.share(world.moving_end, disjoint=True):
-                    body = world.at(Body, i)
-                    restart_body(world, body, h, substep == 0)
-                if weightless and floats:
-                    keep_free_motion(world)
-            for number in range(1 if last else passes + EXTRA_SWEEPS):
+        solved = not world.by_colour and (special if floats or world.bounces else plain)
+        for substep in range(world.substeps if solved else 0):
+            for i in wl.share(world.moving_end, disjoint=True):
+                body = world.at(Body, i)
+                restart_body(world, body, h, substep == 0)
+            for number in range(passes + EXTRA_SWEEPS):
+                struck = False
+                if special and number == 1:
+                    if world.bounces:
+                        struck = collide(world, h)
+                    if floats:
+                        keep_free_motion(world)
                 if number == passes:
                     adds_energy = False
-                    if weightless and floats:
+                    if special and floats:
                         adds_energy = contacts_add_energy(world)
                     if not adds_energy:
                         break
-                stage = stage_of(number, world.sweeps, last)
+                stage = stage_of(number, world.sweeps)
                 first = substep == 0 and number == 0
                 integrated = number == world.sweeps + 1
                 if integrated:
@@ -85,25 +87,23 @@ def world_solver(
                     for k in wl.share(end - start, disjoint=True):
                         contact = world.at(Contact, world.at(Contact, world.first_solved + start + k).order)
                         a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
-                        if integrated:
+                        if integrated or struck:
                             follow_contact(world, contact, a, b)
                         if first:
                             place_contact(world, contact, a, b)
                             rate_contact(world, contact, a, b)
                         if stage == WARM_START:
                             warm_contact(world, contact, a, b)
-                        elif not (last and contact.restitution == 0.0):
+                        else:
                             targets, stiffness, relief = contact_aims(
                                 contact.gaps, contact.num_points, stage == WITH_BIAS, 1.0 / h,
                                 push_rate, world.max_push, soft_mass, soft_relief,
                             )  # fmt: skip
-                            if last:
-                                targets, stiffness, relief = bounce_aims(
-                                    contact.peaks, contact.approach, contact.restitution, world.bounce_speed
-                                )
+                            if special and contact.restitution > 0.0 and world.bounces:
+                                stiffness = let_pass(world, contact, a, b, stiffness)
                             before = sum_of(contact.impulses)
                             solve_contact(world, contact, a, b, targets, stiffness, relief)
-                            if last or number >= passes:
+                            if number >= passes:
                                 contact.impulse += sum_of(contact.impulses) - before
                             elif number == passes - 1:
                                 note_impulses(world, contact)

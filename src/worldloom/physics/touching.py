@@ -5,7 +5,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import Pair, Tangents
 from worldloom.physics.geometry.clipping import Points, manifold_point, points_of
-from worldloom.physics.shapes import core_radius
+from worldloom.physics.shapes import SPHERE, core_radius
 from worldloom.physics.solving.contact_passes import normal_speeds
 from worldloom.physics.solving.solver import tangent
 
@@ -70,6 +70,10 @@ def starting_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any
         origin = wl.vec3(0.0, 0.0, 0.0)
         a_anchors = core_anchors(points, separations, origin, a.rotation, -normal, core_radius(a.shape, a.size))
         b_anchors = core_anchors(points, separations, offset, b.rotation, normal, core_radius(b.shape, b.size))
+        if a.shape == SPHERE:  # spheres may have the normal of a later time, which leads past their centres now
+            a_anchors = Points()
+        if b.shape == SPHERE:
+            b_anchors = Points()
         arms = points - points_of(offset, offset, offset, offset)
         approach = normal_speeds(b.velocity - a.velocity, a.spin, b.spin, offset, arms, normal)
         if not (a.friction >= 0.0 and b.friction >= 0.0):

@@ -15,7 +15,7 @@ from worldloom.physics.joints.frames import (
 from worldloom.physics.joints.passes import apply_impulse, joint_impulse, joint_pass
 from worldloom.physics.solving.body_access import BodyAccess
 from worldloom.physics.solving.packed_bodies import twist_of
-from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS
+from worldloom.physics.solving.solver import WARM_START, WITH_BIAS
 
 
 def joint_systems(World: type, Body: type, Joint: type) -> list[Any]:
@@ -64,7 +64,7 @@ def joint_function(World: type, Body: type, Joint: type, access: BodyAccess) -> 
         gap = a_arm - wl.quat_rotate(a_rotation, joint.anchor_a)
         axis = wl.normalize(joint.axis)
         joint.coordinate = joint_coordinate(joint.kind, axis, joint.rotation, a_rotation, b_rotation, gap)
-        if a_mass + b_mass > 0.0 and stage != RESTITUTION:
+        if a_mass + b_mass > 0.0:
             frame = joint_frame(joint.kind, axis, a_rotation, gap)
             v_a, w_a = motion_of(world, a, a_mass, True)
             v_b, w_b = motion_of(world, b, b_mass, True)

@@ -14,10 +14,8 @@ import worldloom as wl
 from worldloom.physics.solving.body_motion import body_functions
 from worldloom.physics.solving.contact_passes import friction_pass, normal_pass, warm_start
 from worldloom.physics.solving.solver import (
-    RESTITUTION,
     WITH_BIAS,
     WITHOUT_BIAS,
-    bounce,
     contact_aims,
     inverse_diagonal,
     normal_response,
@@ -25,6 +23,16 @@ from worldloom.physics.solving.solver import (
     slip_rates,
     softness,
 )
+
+RESTITUTION = 3  # a stage after the last substep
+
+
+@wl.function
+def bounce(peak: float, approach: float, bounce_speed: float) -> float:
+    """Stiffness of a point in the restitution pass: 1 if it carried an impulse and approached fast."""
+    if peak > 0.0 and approach < -bounce_speed:
+        return 1.0
+    return 0.0
 
 
 def contact_pass(World: type, Body: type, Contact: type, stage: int) -> Any:

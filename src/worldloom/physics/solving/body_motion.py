@@ -7,14 +7,12 @@ import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
 from worldloom.physics.motion import carry_rotation, fly_rotation, integrate_rotation, pushed, pushed_again, turned
 from worldloom.physics.solving.packed_bodies import twist_of, twist_parts
-from worldloom.physics.solving.solver import RESTITUTION, WARM_START, WITH_BIAS, WITHOUT_BIAS
+from worldloom.physics.solving.solver import WARM_START, WITH_BIAS, WITHOUT_BIAS
 
 
 @wl.function
-def stage_of(number: int, sweeps: int, last: bool) -> int:
-    """The stage of a pass: a warm start, sweeps with bias, sweeps without; restitution after the last substep."""
-    if last:
-        return RESTITUTION
+def stage_of(number: int, sweeps: int) -> int:
+    """The stage of a pass: a warm start, sweeps with bias, sweeps without."""
     if number == 0:  # after the first substep of joints alone: bodies repeat the impulses of contacts
         return WARM_START
     return WITH_BIAS if number <= sweeps else WITHOUT_BIAS

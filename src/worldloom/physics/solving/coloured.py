@@ -6,8 +6,9 @@ that of the solver over worlds (:mod:`worldloom.physics.substeps`). The systems 
 a few worlds through all of them, with the contacts of their colour from a list. Batches of up to 16,896 worlds keep the
 packed state of contacts and bodies in shared memory, as far as it fits.
 
-The number of passes is fixed. Worlds with other settings, with more than COLOURS colours, and worlds without gravity,
-which check the work of their contacts, are left to the solver over worlds.
+The number of passes is fixed. Worlds with other settings, with more than COLOURS colours, those in which bodies may
+bounce in this step, and worlds without gravity, which check the work of their contacts, are left to the solver over
+worlds.
 """
 
 from typing import Any
@@ -31,7 +32,6 @@ from worldloom.physics.solving.packed_contacts import (
 )
 from worldloom.physics.solving.solver import (
     WARM_START,
-    bounce_aims,
     contact_aims,
     softness,
     sum_of,
@@ -124,25 +124,12 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         )  # fmt: skip
         contact.packed_impulses = packed_impulses_of(impulses, tangents, peaks)
 
-    @wl.function
-    def bounce(world: World, contact: Contact):
-        """The pass with restitution, after which the contact has the vector between its bodies."""
+    @wl.system(where=("batch", range(COLOURS)), disjoint=True, together=True)
+    def unpack_contacts(listed: Contact, world: World):
+        """After the last substep; the contact has the vector between its bodies."""
+        contact = world.at(Contact, listed.id)
         _gaps, between, impulse = apart_parts(contact.apart)
         impulses, tangents, peaks = impulse_parts(contact.packed_impulses)
-        if contact.restitution != 0.0:
-            fixed = contact.fixed
-            a, b = world.at(Body, int(fixed[A_ROW])), world.at(Body, int(fixed[B_ROW]))
-            a_row, b_row = states(world, fixed)
-            a_state, b_state = world.at(Body, a_row), world.at(Body, b_row)
-            a_inverse, b_inverse = inertias(world, a_state, b_state)
-            v_a, w_a, v_b, w_b = motions(world, a, b, a_state.twist, b_state.twist, fixed)
-            targets, stiffness, reliefs = bounce_aims(peaks, contact.approach, contact.restitution, world.bounce_speed)
-            before = sum_of(impulses)
-            impulses, tangents = solve_contact(
-                world, a, b, fixed, v_a, w_a, v_b, w_b, a_inverse, b_inverse, between, contact.packed_arms,
-                contact.packed_response, targets, stiffness, reliefs, impulses, tangents,
-            )  # fmt: skip
-            impulse += sum_of(impulses) - before
         contact.impulses, contact.tangents, contact.peaks, contact.impulse = impulses, tangents, peaks, impulse
         contact.between = between
 
@@ -156,7 +143,7 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
             h, rate, mass, relief = contact_softness(world.dt, world.joint_frequency, world.joint_damping)
             number, due = world.joint_passes, True
             while due:
-                stage = stage_of(number % PASSES, SWEEPS, number == PASSES * SUBSTEPS)
+                stage = stage_of(number % PASSES, SWEEPS)
                 for joint in world.all(Joint):
                     solve_joint(world, joint, stage, h, rate, mass, relief)
                 number += 1
@@ -212,12 +199,12 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         if body.inverse_mass > 0.0:
             unpack_body(world, body)
 
-    begun, biased, relaxed, bounced = map(stage_systems, (begin, press, relax, bounce))
+    begun, biased, relaxed = map(stage_systems, (begin, press, relax))
     rest = [*biased, move_bodies, *relaxed]
     first = [pack_movers, restart_movers, *begun, *rest]
     later = [restart_movers, *rest] * (SUBSTEPS - 1)
     lone = lone_system(World, Body, Contact)
-    return [sort_bodies, lone, *first, *later, *bounced, unpack_movers]
+    return [sort_bodies, lone, *first, *later, unpack_contacts, unpack_movers]
 
 
 def release_system(World: type, Body: type) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 import worldloom as wl
 from worldloom.core.kernels.bits import lowest_bit
 from worldloom.physics.bodies import STATIC
-from worldloom.physics.solving.sleeping import A_MOVES, B_MOVES, BOTH_MOVE, KEPT
+from worldloom.physics.solving.impacts import impact_functions
+from worldloom.physics.solving.sleeping import A_MOVES, B_MOVES, BOTH_MOVE, ELASTIC, KEPT
 
 MAX_SHARED_COLOURS = 30
 COLOURS = 12  # at most, where worlds are solved by colour
@@ -43,6 +44,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
     ``contact.batch`` is the colour of a contact, LONE of the only contact of a body that has no joint, and -1 of those
     that they do not solve. The colours of the body of a LONE contact are 1, of no other body.
     """
+    may_bounce, _collide, _let_pass = impact_functions(World, Body, Contact)
 
     @wl.function
     def colour_contacts(world: World):
@@ -54,7 +56,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
         lowest, shared = MAX_SHARED_COLOURS, 0
         total = 0
         first = NO_ROW
-        too_many = False
+        too_many, elastic = False, False
         for turn in range(2):
             for contact in world.all(Contact):
                 sides = contact.sides
@@ -66,6 +68,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                     contact.solved = solved
                     if solved:
                         first = min(first, contact.id)
+                        elastic = elastic or (sides & ELASTIC) != 0
                         if (sides & KEPT) != 0:  # others have none yet
                             contact.impulse = 0.0
                             contact.peaks = wl.vec4()
@@ -84,7 +87,14 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                         if (sides & B_MOVES) != 0:
                             b.colours = b_colours | added
         world.joint_passes = 0
-        if world.by_colour and too_many:
+        bounces = False
+        if elastic:
+            for contact in world.all(Contact):
+                if (contact.sides & ELASTIC) != 0:
+                    fast = may_bounce(world, contact)
+                    bounces = bounces or fast
+        world.bounces = bounces
+        if world.by_colour and (too_many or bounces):
             world.by_colour = False
             for contact in world.all(Contact):
                 contact.batch = -1

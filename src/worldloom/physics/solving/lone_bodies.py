@@ -16,7 +16,6 @@ from worldloom.physics.solving.contact_passes import carried_spins, contact_pass
 from worldloom.physics.solving.solver import (
     WARM_START,
     WITH_BIAS,
-    bounce_aims,
     contact_aims,
     inverse_diagonal,
     normal_response,
@@ -59,15 +58,13 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
         between, arms, gaps, response, rates = wl.vec3(), Points(), wl.vec4(), Response(), wl.vec4()
         h = world.dt / float(SUBSTEPS)
         rate, mass, give = softness(world.contact_frequency, world.contact_damping, h)
-        for substep in range(SUBSTEPS + 1):
-            last = substep == SUBSTEPS
-            if not last:
-                velocity, spin, free_velocity, free_spin = pushed_again(
-                    velocity, spin, free_velocity, free_spin, world.gravity, body.force, body.torque,
-                    body.inverse_mass, inverse, h,
-                )  # fmt: skip
-            for number in range(int(substep > 0 and not last), 1 if last else PASSES):
-                stage = stage_of(number, SWEEPS, last)
+        for substep in range(SUBSTEPS):
+            velocity, spin, free_velocity, free_spin = pushed_again(
+                velocity, spin, free_velocity, free_spin, world.gravity, body.force, body.torque,
+                body.inverse_mass, inverse, h,
+            )  # fmt: skip
+            for number in range(int(substep > 0), PASSES):
+                stage = stage_of(number, SWEEPS)
                 moves = number == SWEEPS + 1
                 if moves:
                     position += velocity * h
@@ -102,23 +99,16 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
                         v_a, w_a, v_b, w_b, a_mass, b_mass, inverse, inverse, between, arms, normal, first,
                         impulses, tangents,
                     )  # fmt: skip
-                elif not (last and contact.restitution == 0.0):
+                else:
                     targets, stiffness, relief = contact_aims(
                         gaps, count, stage == WITH_BIAS, 1.0 / h, rate, world.max_push, mass, give
                     )
-                    if last:
-                        targets, stiffness, relief = bounce_aims(
-                            peaks, contact.approach, contact.restitution, world.bounce_speed
-                        )
-                    before = sum_of(impulses)
                     v_a, w_a, v_b, w_b, impulses, tangents = contact_pass(
                         v_a, w_a, v_b, w_b, a_mass, b_mass, inverse, inverse, between, arms, normal, first,
                         response, inverse_diagonal(response), targets, stiffness, relief, count, contact.friction,
                         rates, impulses, tangents,
                     )  # fmt: skip
-                    if last:
-                        impulse += sum_of(impulses) - before
-                    elif number == PASSES - 1:
+                    if number == PASSES - 1:
                         peaks = wl.max(peaks, impulses)
                         impulse += sum_of(impulses)
                 velocity, spin = v_b, w_b

@@ -19,6 +19,7 @@ B_MOVES = 2
 BOTH_MOVE = A_MOVES | B_MOVES
 WAKES = 4  # neither body is inert, so that one may wake the other
 KEPT = 8  # it is of an earlier step
+ELASTIC = 16  # it has a restitution
 
 
 def sides_system(World: type, Body: type, Contact: type) -> Any:
@@ -33,6 +34,7 @@ def sides_system(World: type, Body: type, Contact: type) -> Any:
             | (B_MOVES if b.inverse_mass > 0.0 else 0)
             | (WAKES if a_wakes & b_wakes else 0)
             | (KEPT if contact.born < world.step else 0)
+            | (ELASTIC if contact.restitution > 0.0 else 0)
         )
         contact.colour, contact.batch = -1, -1
         a.touching |= True

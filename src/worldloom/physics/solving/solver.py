@@ -16,7 +16,6 @@ from worldloom.physics.geometry.clipping import Points, manifold_point, points_o
 WARM_START = 0
 WITH_BIAS = 1
 WITHOUT_BIAS = 2
-RESTITUTION = 3
 
 INNER_SWEEPS = 4  # projected Gauss-Seidel sweeps over the points of a manifold
 
@@ -271,20 +270,3 @@ def contact_aims(
         if i < count:
             targets[i], stiffness[i], relief[i] = aim(gaps[i], soft, rate, push_rate, max_push, soft_mass, soft_relief)
     return targets, stiffness, relief
-
-
-@wl.function
-def bounce(peak: float, approach: float, bounce_speed: float) -> float:
-    """Stiffness of a point in the restitution pass: 1 if it carried an impulse and approached fast."""
-    if peak > 0.0 and approach < -bounce_speed:
-        return 1.0
-    return 0.0
-
-
-@wl.function
-def bounce_aims(peaks: wl.vec4, approach: wl.vec4, restitution: float, bounce_speed: float):
-    """What the points of a contact aim for in the restitution pass: (target velocities, stiffness, relief)."""
-    stiffness = wl.vec4()
-    for i in wl.unroll(4):
-        stiffness[i] = bounce(peaks[i], approach[i], bounce_speed)
-    return approach * -restitution, stiffness, wl.vec4()
