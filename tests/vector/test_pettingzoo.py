@@ -274,8 +274,42 @@ def test_it_renders_what_the_world_draws():
     assert WorldParallelEnv(drawn, device="python").render() is None
     with pytest.raises(InputError, match="no renderer"):
         WorldParallelEnv(HILL, device="python", render_mode="rgb_array")
-    with pytest.raises(InputError, match="'rgb_array' or None"):
-        WorldParallelEnv(drawn, device="python", render_mode="human")
+    with pytest.raises(InputError, match="'human', 'rgb_array' or None"):
+        WorldParallelEnv(drawn, device="python", render_mode="ansi")
+
+
+def test_people_see_every_step(monkeypatch):
+    """PettingZoo's own test of renderers makes an environment of each mode in its metadata."""
+    from pettingzoo.test import render_test
+    from pettingzoo.utils import parallel_to_aec
+
+    shown = []
+
+    class Screen:
+        def show(self, image):
+            shown.append(int(image[0, 0, 0]))
+
+        def close(self):
+            shown.append("closed")
+
+    monkeypatch.setattr("worldloom.vector.render_modes.open_screen", lambda title, fps: Screen())
+    drawn = dataclasses.replace(
+        HILL, render=lambda simulation, world: np.full((2, 2, 3), simulation.world.step.numpy()[world], np.uint8)
+    )
+    env = WorldParallelEnv(drawn, device="python", render_mode="human")
+    assert env.metadata["render_modes"] == ["human", "rgb_array"]
+    env.reset()
+    env.step(acts(env, 0, 0, 0))
+    assert env.render() is None
+    env.close()
+    assert shown == [0, 1, "closed"]
+    env = parallel_to_aec(WorldParallelEnv(drawn, device="python"))
+    assert env.metadata["render_modes"] == ["human", "rgb_array"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        render_test(
+            lambda render_mode: parallel_to_aec(WorldParallelEnv(drawn, device="python", render_mode=render_mode))
+        )
 
 
 def test_one_world_is_the_first_of_a_batch():

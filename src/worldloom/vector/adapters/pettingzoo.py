@@ -29,6 +29,7 @@ from worldloom.vector.checks import (
     check_seeds,
 )
 from worldloom.vector.env_layout import combine_values
+from worldloom.vector.render_modes import make_observer
 from worldloom.vector.world_batch import WorldBatch, resolve_definition
 
 try:
@@ -36,6 +37,8 @@ try:
 except ImportError as missing:
     raise InputError("worlds as PettingZoo environments need its package: pip install 'pettingzoo>=1.25'") from missing
 
+PETTINGZOO_RENDER_MODES = ("human", "rgb_array")
+"""The render modes of worlds with a renderer."""
 PerAgent = dict[str, Any]
 """One value per agent, or per kind of agent, by name."""
 
@@ -70,7 +73,7 @@ class WorldParallelVectorEnv(NoShallowCopy):
         self.num_envs = num_envs
         self.metadata: dict[str, Any] = {
             "name": definition.id,
-            "render_modes": [] if definition.render is None else ["rgb_array"],
+            "render_modes": [] if definition.render is None else list(PETTINGZOO_RENDER_MODES),
             "render_fps": definition.frames_per_second,
         }
 
@@ -202,7 +205,7 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
         world: The id of a registered world, or its definition.
         device: ``cpu``, ``cuda:N``, or ``python`` to debug the world.
         seed: The seed until ``reset(seed=...)`` sets another.
-        render_mode: ``rgb_array``, or None.
+        render_mode: ``rgb_array``; ``human`` to show every reset and step in a window or the terminal; or None.
         max_agents: Names of each population among ``possible_agents``; None for 100 per row, or for fewer where the
             world's step limit allows no more. The episode of all agents is truncated when a name is missing.
         config: Values of the world's configuration, and settings of worlds that have them:
@@ -225,8 +228,9 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
         check_config_names(world, config)
         self._vector = WorldParallelVectorEnv(world, 1, device=device, seed=seed, autoreset="disabled", config=config)
         self.metadata = self._vector.metadata
-        check_render_mode(render_mode, self.simulation.definition, ("rgb_array",))
+        check_render_mode(render_mode, self.simulation.definition, PETTINGZOO_RENDER_MODES)
         self.render_mode = render_mode
+        self._observer = make_observer(render_mode, self.simulation)
         self._populations = {name: kind.table for name, kind in self._vector.kinds.items() if kind.varies}
         self._names = self._make_names(max_agents)
         self.possible_agents = list(self._names.possible)
@@ -248,6 +252,8 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
         observations, infos = self._vector.reset(seed)
         self._names.begin(self._serials())
         self.agents = list(self._names.rows)
+        if self._observer is not None:
+            self._observer.update()
         return self._split(observations, self.agents), self._split(infos, self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[PerAgent, PerAgent, PerAgent, PerAgent, PerAgent]:
@@ -259,6 +265,8 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
             if agent not in actions or (isinstance(space, DISCRETE_SPACES) and not space.contains(actions[agent])):
                 raise InputError(f"{agent} needs an action of {space}, not {actions.get(agent)!r}")
         results = self._vector.step(self._join(actions))
+        if self._observer is not None:
+            self._observer.update()
         observations, rewards, terminations, truncations, infos = (self._split(part, self.agents) for part in results)
         rewards, terminations, truncations = (
             {agent: to_type(value) for agent, value in values.items()}
@@ -327,9 +335,11 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
     def render(self) -> Any:
         self._vector.batch.check_open()
         draw = self.simulation.definition.render
-        return None if self.render_mode is None or draw is None else draw(self.simulation, 0)
+        return draw(self.simulation, 0) if self.render_mode == "rgb_array" and draw is not None else None
 
     def close(self) -> None:
+        if self._observer is not None:
+            self._observer.close()
         self._vector.close()
 
 

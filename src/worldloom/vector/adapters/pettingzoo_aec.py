@@ -31,7 +31,7 @@ class WorldAecEnv(NoShallowCopy, AECEnv):  # type: ignore[misc]
 
     Args:
         world: The id of a registered world, or its definition.
-        render_mode: ``rgb_array``, or None.
+        render_mode: ``rgb_array``, ``human`` or None, as in :class:`WorldParallelEnv`.
         options: ``device``, ``seed`` and the world's configuration, as in :class:`WorldParallelEnv`:
             ``WorldAecEnv("Hanabi-v0", players=3)``.
     """
