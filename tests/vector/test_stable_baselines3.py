@@ -118,3 +118,33 @@ def test_without_the_package_one_sentence_says_what_to_install(monkeypatch: pyte
     monkeypatch.delitem(sys.modules, "worldloom.vector.adapters.stable_baselines3")
     with pytest.raises(InputError, match="pip install 'stable-baselines3"):
         importlib.import_module("worldloom.vector.adapters.stable_baselines3")
+
+
+def get_action_masks(env):
+    """As sb3-contrib, whose MaskablePPO calls it before every step."""
+    return np.stack(env.env_method("action_masks"))
+
+
+@pytest.mark.parametrize(("world", "choices"), [("HanabiVerySmall-v0", 22), ("Taxi-v3", 6)])
+def test_masks_for_maskable_ppo(world, choices):
+    with Sb3VectorEnv(world, 3, device="python", seed=0) as env:
+        env.reset()
+        assert env.has_attr("action_masks") and VecMonitor(env).has_attr("action_masks")
+        (table, _), *_ = env.worlds.simulation.definition.actions().values()
+        for _ in range(5):
+            masks = get_action_masks(VecMonitor(env))
+            assert masks.dtype == bool and masks.shape == (3, choices)
+            seen = env.worlds.simulation[table].action_mask.numpy().reshape(3, choices)
+            np.testing.assert_array_equal(masks, seen != 0)
+            by_element = masks.reshape(3, -1, np.max(env.action_space.nvec if choices == 22 else choices))
+            env.step(by_element.argmax(axis=2).reshape(3, *env.action_space.shape))
+        assert env.worlds.errors() == []
+        assert len(env.env_method("action_masks", indices=[1])) == 1
+    assert not Sb3VectorEnv("CartPole-v1", 2, device="python").has_attr("action_masks")
+
+
+def test_maskable_ppo_of_sb3_contrib():
+    contrib = pytest.importorskip("sb3_contrib", reason="needs pip install sb3-contrib")
+    env = Sb3VectorEnv("HanabiVerySmall-v0", 4, seed=0)
+    contrib.MaskablePPO("MultiInputPolicy", env, n_steps=16, batch_size=32, device="cpu", seed=0).learn(128)
+    assert env.worlds.errors() == [], "no forbidden move was made"

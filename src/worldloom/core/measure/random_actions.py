@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from worldloom.core.model.action_masks import MaskRange, mask_range
 from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete, Space
 
 if TYPE_CHECKING:
+    from worldloom.core.runtime.table import Table
     from worldloom.core.simulation import Simulation
 
 Array = np.ndarray[Any, Any]
-MASK = "action_mask"
-"""The component with one number per choice, 0 for those that are not allowed."""
 
 
 def random_action(space: Space, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
@@ -44,19 +45,33 @@ def _random_box(space: Box, shape: tuple[int, ...], generator: np.random.Generat
 def random_actions(simulation: Simulation, generator: np.random.Generator) -> dict[str, Array]:
     """Random actions for every world and every action component, as ``Simulation.step`` takes them.
 
-    A choice that the component ``action_mask`` forbids in the current state is replaced by one that it allows.
+    A choice that a mask forbids in the current state is replaced by one that it allows.
     """
     actions = {}
     for name, (table, field) in simulation.definition.actions().items():
         assert field.space is not None
         columns = simulation.tables[table]
         action = random_action(field.space, columns[field.name].shape, generator)
-        if isinstance(field.space, Discrete) and MASK in columns.all_columns:
-            mask = columns[MASK].numpy()
-            if mask.shape == (*action.shape, field.space.n):
-                action = _allowed(action, mask != 0)
+        mask = find_mask(columns, field.name)
+        if mask is not None:
+            allowed = allowed_choices(columns, mask)
+            flat, ends = action.reshape(len(allowed), -1), np.cumsum(mask.sizes)
+            for element, (size, end) in enumerate(zip(mask.sizes, ends, strict=True)):
+                flat[:, element] = _allowed(flat[:, element], allowed[:, end - size : end])
         actions[name] = action
     return actions
+
+
+def find_mask(columns: Table, action: str) -> MaskRange | None:
+    """The mask of an action component among the columns of its table."""
+    return mask_range({name: column.field for name, column in columns.all_columns.items()}, action)
+
+
+def allowed_choices(columns: Table, mask: MaskRange) -> Array:
+    """Whether the current states allow each choice of an action, bool of shape (rows, choices)."""
+    column = columns[mask.name]
+    values = column.numpy().reshape(-1, math.prod(column.field.value_shape))
+    return np.asarray(values[:, mask.start : mask.start + sum(mask.sizes)] != 0)
 
 
 def _allowed(action: Array, mask: Array) -> Array:

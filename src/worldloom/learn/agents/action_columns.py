@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.model.action_masks import MASKS, choices_of
 from worldloom.core.model.fields import Field, Role
-from worldloom.core.model.spaces import Box, Discrete, MultiDiscrete
+from worldloom.core.model.spaces import Box
 from worldloom.learn.agents.specs import ActionSpec
 from worldloom.learn.config.policy_config import PolicyConfig
-
-MASKS = ("action_mask", "{}_mask")
-"""Names of a component that masks the choices of all actions, and of one; ``{}`` is the action's name."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ def action_columns(
         policy: Settings of the distribution of numbers.
     """
     actions = [field for field in fields.values() if field.role is Role.ACTION]
-    parts = sum(len(_sizes(field)) for field in actions)
+    parts = sum(len(choices_of(field)) for field in actions)
     sizes: list[int] = []
     low: list[float] = []
     high: list[float] = []
@@ -70,7 +68,7 @@ def action_columns(
             low += lower
             high += upper
         else:
-            own = _sizes(field)
+            own = choices_of(field)
             columns.append(ActionColumn(field.name, len(sizes), len(own), own))
             sizes += own
     squashed = bool(low) and policy.action_distribution == "squashed_gaussian"
@@ -112,10 +110,3 @@ def mask_columns(table: str, fields: Mapping[str, Field], columns: Sequence[Acti
                 f"but there are {mask.choices} choices to allow or forbid"
             )
     return masks if any(mask.name for mask in masks) else []
-
-
-def _sizes(field: Field) -> tuple[int, ...]:
-    """The choices of each element of an action component; empty for numbers."""
-    if isinstance(field.space, Discrete):
-        return (field.space.n,) * math.prod(field.value_shape)
-    return tuple(field.space.choices) if isinstance(field.space, MultiDiscrete) else ()

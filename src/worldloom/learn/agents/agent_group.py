@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import torch
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.model.action_masks import MASKS
 from worldloom.core.model.columns import WORLD
 from worldloom.core.model.fields import Field, Role
 from worldloom.core.registry.definition import Definition
 from worldloom.core.schedule.table_views import FINAL
 from worldloom.core.simulation import Simulation
-from worldloom.learn.agents.action_columns import MASKS, action_columns, mask_columns
+from worldloom.learn.agents.action_columns import action_columns, mask_columns
 from worldloom.learn.agents.observation_specs import link_masks, network_dtype, observation_spec
 from worldloom.learn.agents.specs import ObservationSpec, PolicySpec
 from worldloom.learn.config.policy_config import PolicyConfig

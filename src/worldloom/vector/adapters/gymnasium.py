@@ -19,6 +19,7 @@ from worldloom.core.registry.definition import Definition
 from worldloom.core.runtime.seeds import MAX_SEED
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.simulation import Simulation
+from worldloom.vector.adapters.first_world import first_info, make_selection
 from worldloom.vector.checks import (
     AUTORESET_MODES,
     DISCRETE_SPACES,
@@ -33,6 +34,7 @@ from worldloom.vector.checks import (
     check_seeds,
     resolve_autoreset,
 )
+from worldloom.vector.choice_masks import MaskedActions, mask_space
 from worldloom.vector.errors import InvalidActionError, NotResetError
 from worldloom.vector.render_modes import make_observer
 from worldloom.vector.world_attributes import WorldAttributes
@@ -42,7 +44,7 @@ _INTEGERS = (int, np.int64)
 """Types of the actions of one world whose range is checked without Gymnasium's function."""
 
 
-class WorldVectorEnv(NoShallowCopy, WorldAttributes, gymnasium.vector.VectorEnv[Any, Any, Any]):
+class WorldVectorEnv(NoShallowCopy, WorldAttributes, MaskedActions, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """``num_envs`` copies of a world as a Gymnasium vector environment.
 
     Args:
@@ -107,6 +109,7 @@ class WorldVectorEnv(NoShallowCopy, WorldAttributes, gymnasium.vector.VectorEnv[
         self.single_action_space = self.batch.layout.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+        self._bind_masks()
         self._ended = np.zeros(num_envs, np.bool_)
         on_host = backend == "numpy" or self.simulation.device.is_cpu
         self._refuses_ended = autoreset == "disabled" and on_host  # on a GPU the check would synchronize
@@ -250,8 +253,12 @@ class WorldVectorEnv(NoShallowCopy, WorldAttributes, gymnasium.vector.VectorEnv[
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Programs that JAX compiled hold addresses of this batch."""
-        return {name: value for name, value in self.__dict__.items() if name != "_xla"}
+        """Programs that JAX compiled hold addresses of this batch, and masks refer to its worlds."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_xla", "_choice_masks")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind_masks()
 
 
 class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
@@ -289,15 +296,25 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         self.metadata = self._vector.metadata
         self.render_mode = render_mode
         self.observation_space = self._vector.single_observation_space
-        self.action_space = self._vector.single_action_space
+        self.action_space = mask_space(self._vector.single_action_space, self._vector._choice_masks)
         self._num_choices = self.action_space.n if isinstance(self.action_space, gymnasium.spaces.Discrete) else 0
-        self._select_first = _make_selection(self.observation_space)
+        self._select_first = make_selection(self.observation_space)
         self._wrapper_limit = 0
         """Steps after which a wrapper of ``gymnasium.make`` may end an episode, whatever the world's limit is."""
 
     @property
     def simulation(self) -> Simulation:
         return self._vector.simulation
+
+    @property
+    def action_masks(self) -> Callable[[], np.ndarray[Any, Any]]:
+        """A function that returns the allowed choices, bool of shape (choices,), for worlds with an action mask."""
+        masks = self._vector.action_masks
+        return lambda: masks()[0]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.action_space = mask_space(self.action_space, self._vector._choice_masks)
 
     @property
     def np_random_seed(self) -> int:
@@ -312,7 +329,9 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
             self._warn_of_earlier_truncation()
         super().reset(seed=seed)
         observations, infos = self._vector.reset(seed=seed)
-        return self._select_first(observations), _first_info(infos)
+        for mask in self._vector._choice_masks.values():
+            mask.begin_episode()
+        return self._select_first(observations), first_info(infos)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if type(action) in _INTEGERS and 0 <= action < self._num_choices:
@@ -329,7 +348,7 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
             float(rewards[0]),
             bool(terminations[0]),
             bool(truncations[0]),
-            _first_info(infos) if infos else {},
+            first_info(infos) if infos else {},
         )
 
     def _warn_of_earlier_truncation(self) -> None:
@@ -357,32 +376,3 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
 
     def close(self) -> None:
         self._vector.close()
-
-
-def _make_selection(space: gymnasium.Space[Any]) -> Callable[[Any], Any]:
-    """A function from the observations of a batch to that of its first world, in the type of ``space``."""
-    if isinstance(space, gymnasium.spaces.Dict):
-        return functools.partial(_select_entries, {key: _make_selection(part) for key, part in space.items()})
-    if isinstance(space, gymnasium.spaces.Tuple):
-        return functools.partial(_select_elements, [_make_selection(part) for part in space])
-    return _select_integer if isinstance(space, gymnasium.spaces.Discrete) else _select_array
-
-
-def _select_entries(selections: Mapping[str, Callable[[Any], Any]], observations: Any) -> dict[str, Any]:
-    return {key: select(observations[key]) for key, select in selections.items()}
-
-
-def _select_elements(selections: Sequence[Callable[[Any], Any]], observations: Any) -> tuple[Any, ...]:
-    return tuple(select(part) for select, part in zip(selections, observations, strict=True))
-
-
-def _select_integer(observations: Any) -> np.int64:
-    return np.int64(observations[0])
-
-
-def _select_array(observations: Any) -> np.ndarray[Any, Any]:
-    return np.asarray(observations[0])
-
-
-def _first_info(infos: dict[str, Any]) -> dict[str, Any]:
-    return {k: v[0] for k, v in infos.items() if not k.startswith("_")}

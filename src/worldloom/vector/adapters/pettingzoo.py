@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ from worldloom.vector.checks import (
     check_reset_options,
     check_seeds,
 )
+from worldloom.vector.choice_masks import ChoiceMask, mask_space
 from worldloom.vector.env_layout import combine_values
 from worldloom.vector.render_modes import make_observer
 from worldloom.vector.world_batch import WorldBatch, resolve_definition
@@ -236,6 +238,24 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
         self.possible_agents = list(self._names.possible)
         self._names.begin(self._serials())
         self.agents = list(self._names.rows)
+        self._action_spaces = {
+            agent: copy.deepcopy(self._vector.single_action_space(kind))
+            for agent, (kind, _) in self._names.rows.items()
+            if kind not in self._populations
+        }
+        self._bind_masks()
+
+    def _bind_masks(self) -> None:
+        """Make samples of the action spaces allowed ones, where agents have a mask."""
+        for agent, space in self._action_spaces.items():
+            kind, row = self._names.rows[agent]
+            actions = self._vector.kinds[kind].actions
+            masks = {key: ChoiceMask(self.simulation, t, c.name, row) for key, (t, c) in actions.items()}
+            self._action_spaces[agent] = mask_space(space, masks)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind_masks()
 
     @property
     def simulation(self) -> Simulation:
@@ -245,7 +265,8 @@ class WorldParallelEnv(NoShallowCopy, ParallelEnv):  # type: ignore[misc]
         return self._vector.single_observation_space(self._names.kinds[agent])
 
     def action_space(self, agent: str) -> gymnasium.Space[Any]:
-        return self._vector.single_action_space(self._names.kinds[agent])
+        shared = self._vector.single_action_space(self._names.kinds[agent])
+        return self._action_spaces.get(agent, shared)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[PerAgent, PerAgent]:
         """Start a new episode. ``options`` are ignored: PettingZoo's conformance test passes arbitrary ones."""

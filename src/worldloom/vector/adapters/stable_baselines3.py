@@ -25,6 +25,8 @@ class Sb3VectorEnv(VectorAdapter, VecEnv):  # type: ignore[misc]
     ``infos[i]["terminal_observation"]`` is the last observation of the episode that ended in world i.
     ``infos[i]["TimeLimit.truncated"]`` is True if that episode was truncated, not terminated.
 
+    Worlds with an action mask have ``action_masks``, as sb3-contrib's MaskablePPO expects.
+
     The attributes of a world are its configuration: ``set_attr("force", 5.0, indices=[0, 1])`` sets it for two worlds.
 
     Args: As for :class:`worldloom.vector.adapters.base.VectorAdapter`, and ``render_mode``.
@@ -88,6 +90,10 @@ class Sb3VectorEnv(VectorAdapter, VecEnv):  # type: ignore[misc]
         return column is not None and column.field.role is Role.CONFIG
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+        """``action_masks``, for MaskablePPO: one array of the allowed choices per world."""
+        if method_name == "action_masks":
+            masks = self.worlds.action_masks()
+            return [masks[i] for i in self._get_indices(indices)]
         raise InputError(
             f"there is no method '{method_name}' to call: a world has components, see env.worlds.simulation"
         )
