@@ -82,5 +82,6 @@ def measure(subject: Subject, rng: Generator) -> None:
     if not simulation.interpreted:
         subject.say("profile and tune")
         simulation.profile(1)
+    if not simulation.device.is_cuda:  # it would compile every kernel a dozen times
         simulation.tune()
     simulation.errors()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -103,20 +104,19 @@ def refused_copy(subject: Subject, rng: Generator) -> None:
 @operation(3)
 def deepcopy(subject: Subject, rng: Generator) -> bool:
     """Go on with a copy, after the original took a step."""
-    copied = copy.deepcopy(subject.simulation)
     subject.say("a copy")
-    return _go_on_with(subject, copied, rng)
+    return _go_on_with(subject, lambda: copy.deepcopy(subject.simulation), rng)
 
 
 @operation(3)
 def unpickle(subject: Subject, rng: Generator) -> bool:
     """Go on with what a pickle holds, after the original took a step."""
-    copied = pickle.loads(pickle.dumps(subject.simulation))  # noqa: S301 - of this process
     subject.say("a pickle")
-    return _go_on_with(subject, copied, rng)
+    return _go_on_with(subject, lambda: pickle.loads(pickle.dumps(subject.simulation)), rng)  # noqa: S301
 
 
-def _go_on_with(subject: Subject, copied: wl.Simulation, rng: Generator) -> bool:
+def _go_on_with(subject: Subject, copied_by: Callable[[], wl.Simulation], rng: Generator) -> bool:
+    copied = subject.made(copied_by)
     pristine = copied.pristine == subject.simulation.pristine
     actions = actions_for(subject, rng)
     try:
@@ -136,15 +136,16 @@ def remake(subject: Subject, rng: Generator) -> Any:
     subject.say(
         f"threads {threads}, offset {arguments['world_offset']}, external {list(arguments.get('external', ()))}"
     )
-    saved = old.snapshot()
-    subject.replace(subject.make(arguments))
-    subject.simulation.restore(saved)
+    new = subject.make(arguments)
+    new.restore(old.snapshot())
+    subject.replace(new)
     return subject.simulation.world_offset
 
 
 def _external(subject: Subject, rng: Generator) -> dict[str, Any]:
     """Memory of the caller for a component of entities whose number is fixed."""
     columns = [c for c in _writable(subject) if c.table in subject.simulation.definition.rows and c.field.ref is None]
+    columns = [c for c in columns if c.dtype in (np.float32, np.int32)]
     if not columns:
         return {}
     column = columns[int(rng.integers(len(columns)))]
@@ -154,17 +155,16 @@ def _external(subject: Subject, rng: Generator) -> dict[str, Any]:
 
 @operation(1)
 def reopen(subject: Subject, rng: Generator) -> list[str]:
-    """Close the simulation, use it, and go on in a new one."""
-    old = subject.simulation
-    saved, refusals = old.snapshot(), []
-    old.close()
+    """Go on in a new simulation, and use the one that is closed."""
+    old, refusals = subject.simulation, []
+    new = subject.make({"seed": 0})
+    new.restore(old.snapshot())
+    subject.replace(new)
     for use in (old.step, old.reset, old.snapshot, old.errors, lambda: old["World"], lambda: old.get_config("x")):
         try:
             use()
         except wl.InputError as error:
             refusals.append(str(error))
-    subject.replace(subject.make({"seed": 0}))
-    subject.simulation.restore(saved)
     return refusals
 
 
@@ -195,6 +195,8 @@ def write(subject: Subject, rng: Generator) -> None:
         way = 0 if way == 1 else way
     else:
         values = _others(subject, column, values, rng)
+    if column.dtype in (np.uint16, np.uint32, np.uint64) and way > 1:  # types that PyTorch only stores
+        way = 0
     subject.say(f"{column.name} by way {way}")
     if way == 0:
         column.assign(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,11 @@ class Setting:
     """The real numbers of a random world; "" where columns only take values that the world has computed."""
 
 
-@dataclass
+class UnmakeableError(Exception):
+    """A simulation whose first reset exceeds the capacity of a population, so that there is none."""
+
+
+@dataclass(eq=False)
 class Subject:
     """One simulation, the snapshots that were taken of it, and its recording.
 
@@ -60,11 +64,19 @@ class Subject:
     def make(self, arguments: Mapping[str, Any]) -> wl.Simulation:
         """A new simulation of the same worlds."""
         known = {"autoreset": self.setting.autoreset, **VARIANTS[self.variant], "exact": True, **arguments}
-        return wl.Simulation(self.setting.definition, self.setting.num_worlds, **known)
+        return self.made(lambda: wl.Simulation(self.setting.definition, self.setting.num_worlds, **known))
+
+    def made(self, make: Callable[[], wl.Simulation]) -> wl.Simulation:
+        """A new simulation after its first reset; UnmakeableError where that exceeds the capacity of a population."""
+        try:
+            simulation = make()
+            self.finish(simulation)
+        except wl.CapacityError as error:
+            raise UnmakeableError from error
+        return simulation
 
     def adopted(self, simulation: wl.Simulation) -> wl.Simulation:
-        """A new simulation, after its first reset, as this variant runs it."""
-        self.finish(simulation)
+        """A simulation as this variant runs it."""
         if self.variant.startswith("cuda-text"):
             _run_text(simulation)
         return simulation
@@ -73,6 +85,12 @@ class Subject:
         """Close the simulation and go on with another one."""
         self.simulation.close()
         self.simulation = self.adopted(simulation)
+
+    def forget(self) -> None:
+        """Drop the faults and the recording of steps whose results are not fixed."""
+        self.simulation.errors()
+        if self.simulation.recorder is not None:
+            self.simulation.recorder.stop()
 
     def say(self, text: str) -> None:
         """Describe what the current operation does."""
