@@ -27,6 +27,8 @@ class Operations:
 
     operations: int = 5000
     """Number of operations."""
+    seconds: float = 3600.0
+    """Time limit in seconds for starting new sequences. Those already running are finished, and shrunk if they fail."""
     per_sequence: int = 100
     """Operations of a sequence, on one world with simulations of its own."""
     variants: str = "python,cpu"
@@ -69,9 +71,11 @@ class Operations:
         ]
         options = (tuple(self.variants.split(",")), self.world, self.shrink_seconds, self.quick)
         waiting, running = list(enumerate(lengths, first)), dict[Future[Any], tuple[int, int]]()
-        pool = process_pool(self.processes)
+        pool, deadline = process_pool(self.processes), time.monotonic() + self.seconds
         try:
             while waiting or running:
+                if time.monotonic() > deadline:
+                    waiting.clear()
                 while waiting and len(running) < self.processes:
                     seed, length = waiting.pop(0)
                     running[pool.submit(one_sequence, seed, length, *options)] = seed, length
