@@ -87,4 +87,4 @@ def columns(simulation: wl.Simulation) -> dict[str, list[int]]:
     names = ("zeros", "ones", "turn")
     players = {f"Player.{name}": simulation[Player][name].numpy().ravel().tolist() for name in names}
     players |= {f"World.{name}": simulation.world[name].numpy().tolist() for name in ("rests", "moves", "begun")}
-    return players | {f"Walker.{name}": simulation[Walker].rows(name).numpy().tolist() for name in names}
+    return players | {f"Walker.{name}": simulation[Walker].rows(name).cpu().numpy().tolist() for name in names}
