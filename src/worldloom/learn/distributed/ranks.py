@@ -6,9 +6,11 @@ import os
 import secrets
 import socket
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -20,6 +22,8 @@ TIMEOUT_S = 300.0
 """How long a process waits for the others, so that a lost one does not hang the rest."""
 REQUIRED_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """Environment variables that a launcher sets for its processes."""
+OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+"""The environment variable that, where it is 1, lets the processes of ``torchrun`` have a store of their own."""
 
 
 class LostProcessError(WorldloomError):
@@ -101,6 +105,12 @@ def join_process_group(device: str) -> tuple[Ranks, str]:
     Returns this process's ranks and the device it should use. NCCL is used with one process per GPU; gloo on the CPU,
     and where processes share a GPU.
     """
+    if os.environ.get("RANK") == "0" and _cannot_rejoin():
+        warnings.warn(
+            f"a machine that is lost, or comes later, cannot join this training: set {OWN_STORE}=1 "
+            "on all machines before torchrun starts",
+            stacklevel=2,
+        )
     if not dist.is_initialized() and int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return Ranks(), device
     device, shared = _own_device(device)
@@ -128,6 +138,30 @@ def leave_process_group() -> None:
     """Leave the process group, if there is one."""
     if dist.is_initialized():
         dist.destroy_process_group()
+
+
+def _cannot_rejoin() -> bool:
+    """Whether ``torchrun`` would start the processes of several machines again, and then fail when a machine joins.
+
+    Its agents share a store with the processes, and publish its address at their first start only: a machine that joins
+    later waits for it in vain. Only the environment in which the agents start can change that.
+    """
+    values = os.environ.get
+    if (
+        "TORCHELASTIC_RUN_ID" not in os.environ
+        or values(OWN_STORE) == "1"
+        or values("TORCHELASTIC_MAX_RESTARTS") == "0"
+    ):
+        return False
+    has_several = int(values("GROUP_WORLD_SIZE", "1")) > 1 or ":" in _torchrun_option("nnodes")
+    return has_several and _torchrun_option("rdzv-backend") == "c10d"
+
+
+def _torchrun_option(name: str) -> str:
+    """The value of an option of the ``torchrun`` that started this process; empty where it is unknown."""
+    words = _read(Path(f"/proc/{os.getppid()}/cmdline")).replace("=", "\0").split("\0")
+    given = [value for option, value in pairwise(words) if option.replace("_", "-") == f"--{name}"]
+    return given[0] if given else os.environ.get(f"PET_{name.upper().replace('-', '_')}", "")
 
 
 def _launcher_id() -> str:
