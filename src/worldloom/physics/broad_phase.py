@@ -105,6 +105,8 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
             body.radius = bounding_radius(body.shape, body.size)
         if not wl.isfinite(body.rotation[0] + body.rotation[1] + body.rotation[2] + body.rotation[3]):
             world.fail("the rotation of body {value} is not finite", body.id)  # a step would reset it to the identity
+        if body.motion == DYNAMIC:
+            body.spin = unlocked_spin(body.spin, body.rotation, own.angular_factor)
         body.colours = 0
         body.inverse_mass = 0.0
         inverse_inertia = wl.mat33()
@@ -119,7 +121,6 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
             body.inverse_mass = 1.0 / body.mass
             factor = wl.diag(own.angular_factor)
             inverse_inertia = factor * scaled_inverse(body.inertia) * factor
-            body.spin = unlocked_spin(body.spin, body.rotation, own.angular_factor)
         world_inverse = world_inverse_inertia(inverse_inertia, body.rotation)
         zero_inverses = body.motion == STATIC and all_positive_zeros(world_inverse)
         if not (zero_inverses and body.zero_inverses):

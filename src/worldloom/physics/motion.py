@@ -161,14 +161,21 @@ def number_of_pieces(spin: wl.vec3, inertia: wl.mat33, h: float) -> int:
 def rotation_piece(rotation: wl.quat, spin: wl.vec3, inertia: wl.mat33, inverse: wl.mat33, h: float):
     """The rotation as a unit quaternion, its change, and that of the spin in world axes, in a piece of a substep."""
     change = gyroscopic_change(wl.quat_rotate_inv(rotation, spin), inertia, inverse, h)
-    before = wl.quat_rotate(rotation, change)
-    rotation, turn = rotation_change(rotation, (spin + before * 0.5) * (0.5 * h))
-    return rotation, turn, (before + wl.quat_rotate(rotation + turn, change)) * 0.5  # it keeps its own axis, m
+    changes = wl.length_sq(change) > 0.0  # not the spin of an isotropic body, or one about a principal axis
+    gain = wl.vec3(0.0, 0.0, 0.0)
+    if changes:
+        gain = wl.quat_rotate(rotation, change)
+    rotation, turn = rotation_change(rotation, (spin + gain * 0.5) * (0.5 * h))
+    if changes:
+        gain = (gain + wl.quat_rotate(rotation + turn, change)) * 0.5  # it keeps its own axis, m
+    return rotation, turn, gain
 
 
 @wl.function
-def integrate_rotation(rotation: wl.quat, spin: wl.vec3, inertia: wl.mat33, inverse: wl.mat33, h: float):
-    """Free rotation with constant energy and angular momentum: (rotation, spin, world inverse inertia).
+def integrate_rotation(
+    rotation: wl.quat, spin: wl.vec3, remainder: Remainder, exact: bool, inertia: wl.mat33, inverse: wl.mat33, h: float
+):
+    """Free rotation with constant energy and angular momentum: (rotation, spin, remainder, world inverse inertia).
 
     A fast rotation is divided into pieces of at most LARGEST_PIECE. Rotation and spin change by increments, which are
     small: rounding has no bias, as it has where a spin is computed from its momentum.
@@ -176,6 +183,10 @@ def integrate_rotation(rotation: wl.quat, spin: wl.vec3, inertia: wl.mat33, inve
     Args:
         rotation: body to world.
         spin: rad/s, world axes.
+        remainder: what rounding has left off rotation and spin.
+        exact: whether increments are summed with the remainder (compensated summation), for a body that touches
+            nothing: near an unstable axis it flips at a time that depends on 1e-6 of its energy, which rounding alone
+            would change within seconds.
         inertia: body frame.
         inverse: inverse inertia, body frame.
         h: time, s.
@@ -183,37 +194,34 @@ def integrate_rotation(rotation: wl.quat, spin: wl.vec3, inertia: wl.mat33, inve
     pieces = number_of_pieces(spin, inertia, h)
     for _ in range(pieces):
         rotation, turn, gain = rotation_piece(rotation, spin, inertia, inverse, h / float(pieces))
-        rotation, spin = rotation + turn, spin + gain
-    return rotation, spin, world_inverse_inertia(inverse, rotation)
-
-
-@wl.function
-def fly_rotation(
-    rotation: wl.quat, spin: wl.vec3, remainder: Remainder, inertia: wl.mat33, inverse: wl.mat33, h: float
-):
-    """``integrate_rotation`` of a body that touches nothing, and the remainder that its rotation and spin lose.
-
-    It sums increments exactly (compensated summation). A body near an unstable axis flips at a time that depends on
-    1e-6 of its energy, which rounding alone would change within seconds.
-    """
-    pieces = number_of_pieces(spin, inertia, h)
-    for _ in range(pieces):
-        rotation, turn, gain = rotation_piece(rotation, spin, inertia, inverse, h / float(pieces))
-        for i in wl.unroll(4):
-            rotation[i], remainder[i] = exact_sum(rotation[i], remainder[i] + turn[i])
-        for i in wl.unroll(3):
-            spin[i], remainder[4 + i] = exact_sum(spin[i], remainder[4 + i] + gain[i])
+        if exact:
+            for i in wl.unroll(4):
+                rotation[i], remainder[i] = exact_sum(rotation[i], remainder[i] + turn[i])
+            for i in wl.unroll(3):
+                spin[i], remainder[4 + i] = exact_sum(spin[i], remainder[4 + i] + gain[i])
+        else:
+            rotation, spin = rotation + turn, spin + gain
     return rotation, spin, remainder, world_inverse_inertia(inverse, rotation)
 
 
 @wl.function
 def carry_rotation(
-    rotation: wl.quat, spin: wl.vec3, free_spin: wl.vec3, inertia: wl.mat33, inverse: wl.mat33, h: float
+    rotation: wl.quat,
+    spin: wl.vec3,
+    free_spin: wl.vec3,
+    remainder: Remainder,
+    exact: bool,
+    inertia: wl.mat33,
+    inverse: wl.mat33,
+    h: float,
 ):
     """``integrate_rotation``, and the spin without the impulses of contacts, whose angular momentum is kept.
 
-    Returns (rotation, spin, free spin, world inverse inertia). Without contacts both spins keep the same bits.
+    Returns (rotation, spin, free spin, remainder, world inverse inertia). Without contacts both spins keep the same
+    bits.
     """
     momentum = spin_momentum(rotation, inertia, spin - free_spin)
-    rotation, spin, world_inverse = integrate_rotation(rotation, spin, inertia, inverse, h)
-    return rotation, spin, spin - world_inverse * momentum, world_inverse
+    rotation, spin, remainder, world_inverse = integrate_rotation(
+        rotation, spin, remainder, exact, inertia, inverse, h
+    )
+    return rotation, spin, spin - world_inverse * momentum, remainder, world_inverse

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import DYNAMIC
-from worldloom.physics.motion import carry_rotation, fly_rotation, integrate_rotation, pushed, pushed_again, turned
+from worldloom.physics.bodies import DYNAMIC, Remainder
+from worldloom.physics.motion import carry_rotation, integrate_rotation, pushed, pushed_again, turned
 from worldloom.physics.solving.packed_bodies import twist_of, twist_parts
 from worldloom.physics.solving.solver import WARM_START, WITH_BIAS, WITHOUT_BIAS
 
@@ -71,26 +71,25 @@ def body_functions(World: type, Body: type) -> BodyFunctions:
         if body.awake:
             body.position += body.velocity * h
             if body.motion == DYNAMIC:
-                body.rotation, body.spin, body.world_inverse_inertia = integrate_rotation(
-                    body.rotation, body.spin, body.inertia, body.inverse_inertia, h
+                body.rotation, body.spin, _rest, body.world_inverse_inertia = integrate_rotation(
+                    body.rotation, body.spin, Remainder(), False, body.inertia, body.inverse_inertia, h
                 )
             else:
                 body.rotation = turned(body.rotation, body.spin, h)
 
     @wl.function
     def carry_body(world: World, body: Body, h: float):
-        if body.motion == DYNAMIC and body.awake and body.colours == 0:
-            body.position += body.velocity * h
-            body.rotation, body.spin, body.remainder, body.world_inverse_inertia = fly_rotation(
-                body.rotation, body.spin, body.remainder, body.inertia, body.inverse_inertia, h
-            )
-            body.pushed = twist_of(body.velocity, body.spin)
-        elif body.motion == DYNAMIC and body.awake:
+        if body.motion == DYNAMIC and body.awake:
             free_velocity, free_spin = twist_parts(body.pushed)
+            exact, remainder = body.colours == 0, Remainder()
+            if exact:
+                remainder = body.remainder
             body.position += body.velocity * h
-            body.rotation, body.spin, free_spin, body.world_inverse_inertia = carry_rotation(
-                body.rotation, body.spin, free_spin, body.inertia, body.inverse_inertia, h
+            body.rotation, body.spin, free_spin, remainder, body.world_inverse_inertia = carry_rotation(
+                body.rotation, body.spin, free_spin, remainder, exact, body.inertia, body.inverse_inertia, h
             )
+            if exact:
+                body.remainder = remainder
             body.pushed = twist_of(free_velocity, free_spin)
         else:
             move_body(world, body, h)

@@ -7,7 +7,7 @@ one thread keeps the body and its contact in registers, and loads and stores the
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import KINEMATIC, Response
+from worldloom.physics.bodies import KINEMATIC, Remainder, Response
 from worldloom.physics.geometry.clipping import Points
 from worldloom.physics.motion import carry_rotation, pushed_again, turned
 from worldloom.physics.solving.body_motion import stage_of
@@ -68,8 +68,8 @@ def lone_system(World: type, Body: type, Contact: type) -> Any:
                 moves = number == SWEEPS + 1
                 if moves:
                     position += velocity * h
-                    rotation, spin, free_spin, inverse = carry_rotation(
-                        rotation, spin, free_spin, body.inertia, body.inverse_inertia, h
+                    rotation, spin, free_spin, _rest, inverse = carry_rotation(
+                        rotation, spin, free_spin, Remainder(), False, body.inertia, body.inverse_inertia, h
                     )
                 if moves or substep + number == 0:
                     a_position, a_rotation = other_pose(world, other, substep + int(moves), h)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import Moments, Pose, Turning, Twist
-from worldloom.physics.motion import carry_rotation, fly_rotation, pushed_again
+from worldloom.physics.bodies import Moments, Pose, Remainder, Turning, Twist
+from worldloom.physics.motion import carry_rotation, pushed_again
 from worldloom.physics.solving.body_access import BodyAccess
 
 
@@ -169,13 +169,15 @@ def packed_bodies(World: type, Body: type) -> PackedBodies:
         velocity, spin = twist_parts(body.twist)
         position += velocity * h
         inertia, inverse = moments_parts(body.moments)
-        free_velocity, free_spin = velocity, spin
-        if body.colours == 0:
-            rotation, spin, body.remainder, inverse = fly_rotation(rotation, spin, body.remainder, inertia, inverse, h)
-            free_spin = spin
-        else:
-            free_velocity, free_spin = twist_parts(body.pushed)
-            rotation, spin, free_spin, inverse = carry_rotation(rotation, spin, free_spin, inertia, inverse, h)
+        free_velocity, free_spin = twist_parts(body.pushed)
+        exact, remainder = body.colours == 0, Remainder()
+        if exact:
+            remainder = body.remainder
+        rotation, spin, free_spin, remainder, inverse = carry_rotation(
+            rotation, spin, free_spin, remainder, exact, inertia, inverse, h
+        )
+        if exact:
+            body.remainder = remainder
         body.pose = pose_of(position, rotation)
         body.twist = twist_of(velocity, spin)
         body.pushed = twist_of(free_velocity, free_spin)
