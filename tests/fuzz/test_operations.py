@@ -10,6 +10,7 @@ import tyro
 from thorough import sample
 
 import worldloom as wl
+from worldloom.core.state import columns, snapshot
 from worldloom.testing.operations import OPERATIONS, Subject, draw, run, shrink
 from worldloom.testing.operations.command import Operations
 from worldloom.testing.operations.operation import Operation
@@ -83,6 +84,20 @@ def test_a_difference_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert [name for name, _ in small.sequence.operations] == ["reset"]
     assert "worlds of team with seed 3, autoreset '" in str(small) and "0 reset: " in str(small)
     assert "python-exact: World.moves of world 0 is" in str(small)
+
+
+def test_a_value_that_all_devices_forget_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Copies of worlds without a column, and states that are restored without it."""
+    right = columns.state_columns
+    forgetful = lambda simulation: {n: c for n, c in right(simulation).items() if n != "Player.pushes"}  # noqa: E731
+    with monkeypatch.context() as patch:
+        patch.setattr(columns, "state_columns", forgetful)  # which only copies of worlds use under this name
+        failure = run(draw(1, 12, "team"), ("python",), tmp_path)
+    assert failure is not None and failure.sequence.operations[-1][0] == "copy_worlds"
+    assert "Player.pushes of world" in failure.text
+    monkeypatch.setattr(snapshot, "scatter_rows", lambda target, worlds, rows: None)
+    failure = run(draw(1, 12, "team"), ("python",), tmp_path)
+    assert failure is not None and failure.sequence.operations[-1][0] == "restore"
 
 
 def test_the_command_prints_a_summary(

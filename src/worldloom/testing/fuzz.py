@@ -133,9 +133,7 @@ class Campaign:
         try:
             while True:
                 while self._starts(seed) and len(running) < settings.processes and time.monotonic() < deadline:
-                    variants = rotated(self.variants, seed) if settings.rotate else self.variants
-                    options = (settings.systems_per_world, variants, settings.shrink_seconds, settings.avoided)
-                    running[pool.submit(one_world, seed, *options, settings.quick)] = seed
+                    running[pool.submit(one_world, seed, **self._options(seed))] = seed
                     seed += 1
                 if not running:
                     return
@@ -148,10 +146,21 @@ class Campaign:
                         pool = process_pool(settings.processes)
                         unfinished, running = [finished, *running.values()], {}
                         for one in unfinished:
-                            yield _run_isolated(one, settings.systems_per_world, self.variants)
+                            yield _run_isolated(one, self._options(one))
                         break
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+    def _options(self, seed: int) -> dict[str, Any]:
+        """The arguments of :func:`one_world` for a seed."""
+        settings = self.settings
+        return {
+            "systems": settings.systems_per_world,
+            "variants": rotated(self.variants, seed) if settings.rotate else self.variants,
+            "shrink_seconds": settings.shrink_seconds,
+            "avoid": settings.avoided,
+            "quick": settings.quick,
+        }
 
     def _starts(self, seed: int) -> bool:
         """Whether the world of a seed lies within the limits on worlds and on finds."""
@@ -193,7 +202,8 @@ class Campaign:
             print(json.dumps(summary, indent=2, default=str))
             return
         out = Console(highlight=False)
-        title = f"{self.systems:,} systems of {self.worlds} worlds, seeds from {self.first}"
+        seeds = f"seeds {self.first} to {self.first + self.worlds - 1}"
+        title = f"{self.systems:,} systems of {self.worlds} worlds, {seeds}"
         table = Table("construct", "systems", title=title)
         for name in CONSTRUCTS:
             table.add_row(name, f"{self.constructs[name]:,}", style="red" if not self.constructs[name] else "")
@@ -236,14 +246,15 @@ def process_pool(processes: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), max_tasks_per_child=WORLDS_PER_PROCESS)
 
 
-def _run_isolated(seed: int, systems: int, variants: tuple[str, ...]) -> Any:
+def _run_isolated(seed: int, options: dict[str, Any]) -> Any:
     """Compare a world in a process of its own after a crash, to find out whether this world caused it."""
     from worldloom.testing.campaign import WorldReport, runnable
     from worldloom.testing.generator.worlds import generate
 
+    systems = options["systems"]
     with process_pool(1) as pool:
         try:
-            return pool.submit(one_world, seed, systems, variants, 0.0).result()
+            return pool.submit(one_world, seed, **{**options, "shrink_seconds": 0.0}).result()
         except BrokenProcessPool:
             crash = ["the process crashed"]
             return WorldReport(seed, systems, differences=crash, text=runnable(generate(seed, systems), crash))

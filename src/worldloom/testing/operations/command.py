@@ -106,9 +106,8 @@ class Operations:
         out = Console(highlight=False)
         out.print(", ".join(f"{name} {number:,}" for name, number in sorted(counts.items())), soft_wrap=True)
         out.print(", ".join(f"{name} {number}" for name, number in sorted(worlds.items())), soft_wrap=True)
-        out.print(
-            f"{total:,} operations in {len(reports)} sequences on {self.variants}, seeds from {first}, {seconds:.0f} s"
-        )
+        seeds = f"seeds {first} to {first + len(reports) - 1}"
+        out.print(f"{total:,} operations in {len(reports)} sequences on {self.variants}, {seeds}, {seconds:.0f} s")
         for report in failed:
             again = f"--seed {report['seed']} --operations {report['length']} --per-sequence {report['length']}"
             world = f" --world {self.world}" if self.world else ""

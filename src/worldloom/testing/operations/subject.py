@@ -17,6 +17,7 @@ from worldloom.core.schedule.entries import Autoreset
 from worldloom.core.tools.compare import first_difference
 from worldloom.testing.compare import VARIANTS
 from worldloom.testing.cuda_text import Machine
+from worldloom.testing.operations.equality import Values
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Subject:
     variant: str
     folder: Path
     simulation: wl.Simulation = field(init=False)
-    snapshots: dict[int, wl.Snapshot] = field(default_factory=dict)
+    snapshots: dict[int, tuple[wl.Snapshot, list[Values]]] = field(default_factory=dict)
+    """What was taken, with the values of its worlds."""
     log: list[str] = field(default_factory=list)
     """What the current operation did, in words."""
 
