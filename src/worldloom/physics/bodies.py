@@ -74,7 +74,7 @@ class Body(wl.Entity):
     twist: wl.Transient(Twist)  # derived
     turning: wl.Transient(Turning)  # derived
     moments: wl.Transient(Moments)  # derived once per step
-    remainder: Remainder  # derived; what rounding left off rotation (4) and spin (3), see physics.motion.integrate_rotation
+    remainder: Remainder  # derived; what rounding left off rotation (4) and spin (3), see physics.motion
     free_velocity: wl.vec3  # derived; m/s, at the end of this step without contacts
     free_momentum: wl.vec3  # derived; kg m²/s, angular, at the end of this step without contacts
     energy: wl.float64  # derived; J, kinetic, before this step

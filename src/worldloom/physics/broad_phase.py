@@ -105,8 +105,8 @@ def prepare_system(World: type, Body: type, shapes: Iterable[int]) -> Any:
             body.radius = bounding_radius(body.shape, body.size)
         if not wl.isfinite(body.rotation[0] + body.rotation[1] + body.rotation[2] + body.rotation[3]):
             world.fail("the rotation of body {value} is not finite", body.id)  # a step would reset it to the identity
-        if body.motion == DYNAMIC:
-            body.spin = unlocked_spin(body.spin, body.rotation, own.angular_factor)
+        factors = own.angular_factor if body.motion == DYNAMIC else wl.vec3(1.0, 1.0, 1.0)
+        body.spin = unlocked_spin(body.spin, body.rotation, factors)
         body.colours = 0
         body.inverse_mass = 0.0
         inverse_inertia = wl.mat33()

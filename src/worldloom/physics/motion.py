@@ -221,7 +221,5 @@ def carry_rotation(
     bits.
     """
     momentum = spin_momentum(rotation, inertia, spin - free_spin)
-    rotation, spin, remainder, world_inverse = integrate_rotation(
-        rotation, spin, remainder, exact, inertia, inverse, h
-    )
+    rotation, spin, remainder, world_inverse = integrate_rotation(rotation, spin, remainder, exact, inertia, inverse, h)
     return rotation, spin, spin - world_inverse * momentum, remainder, world_inverse
