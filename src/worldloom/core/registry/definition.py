@@ -19,6 +19,7 @@ from worldloom.core.model.launch import Launch
 from worldloom.core.model.population import Population, UpTo, is_event
 from worldloom.core.registry.alternatives import Alternatives, expand
 from worldloom.core.registry.fingerprint import fingerprint
+from worldloom.core.registry.rules import rules_of
 from worldloom.core.registry.validation import validate
 
 _MAX_STAGED_PAIRS = 4096
@@ -126,6 +127,11 @@ class Definition:
         Saved states are restored only where it is equal.
         """
         return fingerprint(self) if self.origin is None else self.origin.hash
+
+    @functools.cached_property
+    def rules(self) -> dict[str, str]:
+        """The parts of what the hash covers, by name, so that a difference between two versions can be named."""
+        return rules_of(self) if self.origin is None else self.origin.rules
 
     def accepts_hash(self, hash: str) -> bool:
         """Whether saved states with this fingerprint belong to this world."""
@@ -301,7 +307,7 @@ class Definition:
             return self.origin.for_cuda().with_options(self.options)
         entities = {_narrowed_kind(kind): count for kind, count in self.entities.items()}
         narrow = replace(self.checked, world=_narrowed_kind(self.world), entities=entities, narrow=True)
-        narrow.__dict__["hash"] = self.hash
+        narrow.__dict__.update(hash=self.hash, rules=self.rules)
         return narrow
 
     def with_counts(self, counts: Mapping[Any, int | UpTo] | None) -> Definition:

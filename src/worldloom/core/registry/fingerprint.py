@@ -55,9 +55,9 @@ def _describe(definition: Definition) -> dict[str, Any]:
         "format": FORMAT,
         "id": definition.id,
         "max_steps": definition.max_steps,
-        "world": _fields(definition.world.fields),
+        "world": component_values(definition.world.fields),
         "entities": [
-            [kind.__name__, _value(count), _fields(kind.fields)] for kind, count in definition.entities.items()
+            [kind.__name__, json_value(count), component_values(kind.fields)] for kind, count in definition.entities.items()
         ],
         "phases": phases,
         "helpers": helpers,
@@ -70,7 +70,7 @@ def _entry(entry: Any, helpers: dict[str, Any]) -> dict[str, Any]:
     return _launch(entry) if isinstance(entry, Launch) else _callable(entry)
 
 
-def _fields(fields: dict[str, Field]) -> list[Any]:
+def component_values(fields: dict[str, Field]) -> list[Any]:
     """The user's components, in order. The engine's follow from the rest."""
     return [
         [
@@ -78,8 +78,8 @@ def _fields(fields: dict[str, Field]) -> list[Any]:
             type_name(f.dtype),
             list(f.shape),
             f.role.value,
-            _value(f.default),
-            _value(f.space),
+            json_value(f.default),
+            json_value(f.space),
             f.finite,
             f.keep,
             f.transient,
@@ -91,10 +91,15 @@ def _fields(fields: dict[str, Field]) -> list[Any]:
 
 
 def _system(system: System, helpers: dict[str, Any]) -> dict[str, Any]:
+    return {**system_values(system), **_function(system.source, helpers)}
+
+
+def system_values(system: System) -> dict[str, Any]:
+    """What a system runs over."""
     owner = None if system.over_world else _kind(system.owner)
     partner = {} if system.pair is None else {"pair": list(system.pair.tables)}
     where = {} if system.where is None else {"where": [system.where.component, list(system.where.values)]}
-    return {"owner": owner, **partner, **where, "world": system.world.__name__, **_function(system.source, helpers)}
+    return {"owner": owner, **partner, **where, "world": system.world.__name__}
 
 
 def _function(source: Source, helpers: dict[str, Any]) -> dict[str, Any]:
@@ -144,39 +149,45 @@ def _constants(source: Source, helpers: dict[str, Any]) -> Iterable[tuple[str, A
     for node in ast.walk(_bare(source.tree)):
         if not isinstance(node, ast.Name | ast.Attribute):
             continue
-        value = _find(node, seen, own)
+        value = find_name(node, seen, own)
         if isinstance(value, Helper) and value.key not in helpers:
             helpers[value.key] = None  # a helper may call itself
             takes = [type_name(kind) for kind in (*value.parameters.values(), value.returns)]
             helpers[value.key] = {"takes": takes, **_function(value.source, helpers)}
-        if value is not _MISSING and not isinstance(value, ModuleType):
-            yield ast.unparse(node), _value(value)
+        if value is not MISSING and not isinstance(value, ModuleType):
+            yield ast.unparse(node), json_value(value)
 
 
-_MISSING: Any = object()
+MISSING: Any = object()
+"""The value of a name that stands for nothing outside of its function."""
 
 
-def _find(node: ast.expr, seen: dict[str, Any], own: set[str]) -> Any:
+def find_name(node: ast.expr, seen: dict[str, Any], own: set[str]) -> Any:
+    """The object that a name, plain or dotted, stands for; MISSING for a name of the function's ``own``."""
     if isinstance(node, ast.Name):
-        return _MISSING if node.id in own else seen.get(node.id, getattr(builtins, node.id, _MISSING))
+        return MISSING if node.id in own else seen.get(node.id, getattr(builtins, node.id, MISSING))
     if isinstance(node, ast.Attribute):
-        owner = _find(node.value, seen, own)
-        return _MISSING if owner is _MISSING else getattr(owner, node.attr, _MISSING)
-    return _MISSING
+        owner = find_name(node.value, seen, own)
+        return MISSING if owner is MISSING else getattr(owner, node.attr, MISSING)
+    return MISSING
 
 
 def _launch(entry: Launch) -> dict[str, Any]:
     """A launch: the text of its class without comments, its columns, and its own digest."""
-    columns = [{_kind(kind): list(names) for kind, names in access.items()} for access in (entry.reads, entry.writes)]
     return {
         "launch": type(entry).__qualname__,
-        "text": _class_text(type(entry)),
-        "columns": columns,
+        "text": class_text(type(entry)),
+        "columns": launch_columns(entry),
         "digest": entry.digest(),
     }
 
 
-def _class_text(kind: type) -> str:
+def launch_columns(entry: Launch) -> list[dict[str, list[str]]]:
+    """The columns that a launch reads, and those that it writes, by kind."""
+    return [{_kind(kind): list(names) for kind, names in access.items()} for access in (entry.reads, entry.writes)]
+
+
+def class_text(kind: type) -> str:
     """The source of a launch class without comments and docstrings, or that of its ``fingerprint_source``.
 
     A class may declare ``fingerprint_source`` to keep its hash when its source is edited without a change in behaviour.
@@ -215,10 +226,10 @@ def _kind(kind: Any) -> Any:
     return kind if kind is None or isinstance(kind, str) else kind.__name__
 
 
-def _value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A constant as JSON, exactly; other objects by their names."""
     if isinstance(value, enum.Enum):
-        return [type(value).__name__, _value(value.value)]
+        return [type(value).__name__, json_value(value.value)]
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -226,11 +237,11 @@ def _value(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return [value.dtype.name, list(np.shape(value)), np.asarray(value).tobytes().hex()]
     if type(value) in SCALARS:
-        return _value(SCALARS[type(value)](value.value))
+        return json_value(SCALARS[type(value)](value.value))
     if is_composite(type(value)):
-        return [type_name(type(value)), _value(np.asarray(value))]
+        return [type_name(type(value)), json_value(np.asarray(value))]
     if isinstance(value, list | tuple):
-        return [_value(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, type) and (value in SCALARS or is_composite(value)):
         return type_name(value)
     if isinstance(value, Has) or (isinstance(value, type) and issubclass(value, Components)):
@@ -238,7 +249,7 @@ def _value(value: Any) -> Any:
     if isinstance(value, Space):
         return repr(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [type(value).__name__, {f.name: _value(getattr(value, f.name)) for f in _described_fields(value)}]
+        return [type(value).__name__, {f.name: json_value(getattr(value, f.name)) for f in _described_fields(value)}]
     if isinstance(value, MathFunction | Helper):
         return value.name
     return getattr(value, "__qualname__", type(value).__qualname__)

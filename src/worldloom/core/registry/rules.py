@@ -1,0 +1,271 @@
+"""The rules of a world, part by part, so that two versions of it can be compared and the difference named.
+
+A fingerprint says whether two definitions differ; these parts say where. Comments, formatting, docstrings, annotations
+of parameters, renderers, files, line numbers and the version of Python do not change them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import json
+import math
+import textwrap
+from collections.abc import Iterable, Mapping
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from worldloom.core.base.source import Source
+from worldloom.core.frontend.helper import Helper
+from worldloom.core.frontend.system import System
+from worldloom.core.model.dtypes import type_name
+from worldloom.core.model.fields import Field, Role
+from worldloom.core.model.launch import Launch, label_of
+from worldloom.core.registry.fingerprint import (
+    MISSING,
+    class_text,
+    component_values,
+    find_name,
+    json_value,
+    launch_columns,
+    system_values,
+)
+
+if TYPE_CHECKING:
+    from worldloom.core.registry.definition import Definition
+
+MAX_TEXT = 40
+"""Longest value that is stored as text; of others a digest is."""
+NAMED = 3
+"""How many differences a sentence names."""
+_WITH_TEXT = ("system", "function", "launch", "callable")
+"""The kinds of parts that are programs, in the order in which differences are named."""
+_IGNORED = ("ctx", "kind", "type_comment", "type_params", "decorator_list", "returns")
+"""Fields of syntax nodes that do not change what a function computes."""
+
+
+def rules_of(definition: Definition) -> dict[str, str]:
+    """A short text for every part of ``definition`` that determines its behaviour, by the part's name.
+
+    Names are such as ``system score``, ``function pay``, ``constant REWARD``, ``component Ball.height``,
+    ``number of Ball``, ``max_steps`` and ``order of step``.
+    """
+    rules = _Rules()
+    rules.add("max_steps", definition.max_steps)
+    rules.add("cuda_float32", definition.cuda_float32)
+    rules.components("World", definition.world.fields)
+    for kind, count in definition.entities.items():
+        rules.add(f"number of {kind.__name__}", json_value(count))
+        rules.components(kind.__name__, kind.fields)
+    rules.add("order of the kinds", [kind.__name__ for kind in definition.entities])
+    for phase in ("reset", "step", "observe"):
+        rules.add(f"order of {phase}", [rules.entry(entry) for entry in getattr(definition, phase)])
+    return rules.parts
+
+
+class _Rules:
+    """Collects the parts of a definition."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, str] = {}
+        self._names: dict[int, str] = {}
+        """The part of each entry and function that was added, by its ``id()``."""
+
+    def add(self, name: str, value: Any) -> None:
+        self.parts[name] = _text(value)
+
+    def components(self, owner: str, fields: Mapping[str, Field]) -> None:
+        for values in component_values(dict(fields)):
+            self.add(f"component {owner}.{values[0]}", values)
+        own = [f.name for f in fields.values() if f.role is not Role.ENGINE]
+        self.add(f"order of the components of {owner}", own)
+
+    def entry(self, entry: Any) -> str:
+        """Add an entry of the schedule; returns the name of its part."""
+        if id(entry) not in self._names:
+            if isinstance(entry, System):
+                name = self._name(entry, f"system {entry.name}")
+                self._function(name, entry.source, system_values(entry))
+            elif isinstance(entry, Launch):
+                name = self._name(entry, f"launch {label_of(entry)}")
+                self.add(name, [type(entry).__qualname__, _digest(_tree(class_text(type(entry)))), launch_columns(entry)])
+                self.add(f"data of {name}", entry.digest())
+            else:
+                name = self._name(entry, f"callable {getattr(entry, '__qualname__', type(entry).__qualname__)}")
+                self._callable(name, entry)
+        return self._names[id(entry)]
+
+    def _name(self, part: Any, name: str) -> str:
+        """The name of a part, with a number where another one has the same."""
+        taken = sum(other == name or other.startswith(f"{name} (") for other in self._names.values())
+        self._names[id(part)] = f"{name} ({taken + 1})" if taken else name
+        return self._names[id(part)]
+
+    def _function(self, name: str, source: Source, values: Any) -> None:
+        """Add a system or a function, the constants that it uses, and the functions that it calls."""
+        program, used = _program(source.tree), {}
+        own = {argument.arg for argument in source.tree.args.args} | source.stored
+        for key, node in program.names.items():
+            value = find_name(node, source.names(), own)
+            if value is not MISSING and not isinstance(value, ModuleType):
+                used[key] = value
+        self.add(name, [program.digest, values])
+        self._uses(name, used)
+
+    def _uses(self, name: str, used: Mapping[str, Any]) -> None:
+        for key, value in sorted(used.items()):
+            if isinstance(value, Helper):
+                if id(value) not in self._names:
+                    takes = [type_name(kind) for kind in (*value.parameters.values(), value.returns)]
+                    self._function(self._name(value, f"function {value.key}"), value.source, takes)
+                value = self._names[id(value)]
+            text = _text(repr(value) if type(value) is float else json_value(value))
+            is_own = self.parts.get(f"constant {key}", text) != text  # functions may use one name for several values
+            self.parts[f"constant {key} of {name}" if is_own else f"constant {key}"] = text
+
+    def _callable(self, name: str, entry: Any) -> None:
+        """Add a Python function of the schedule, and the functions and values of its module that it uses."""
+        try:
+            text = textwrap.dedent(inspect.getsource(entry))
+        except (OSError, TypeError):
+            text = ""
+        self.add(name, _digest(_tree(text)))
+        if not isinstance(entry, FunctionType):
+            return
+        used = inspect.getclosurevars(entry)
+        for key, value in sorted({**used.globals, **used.nonlocals}.items()):
+            if isinstance(value, FunctionType) and value.__module__ == entry.__module__:
+                if id(value) not in self._names:
+                    self._callable(self._name(value, f"callable {value.__qualname__}"), value)
+            elif not isinstance(value, ModuleType):
+                self._uses(name, {key: value})
+
+
+class _Program:
+    """What a function computes: the digest of its syntax tree, and the outer names in it, plain or dotted."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self.names: dict[str, ast.expr] = {}
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest()[:16]
+
+    def visit(self, node: Any) -> None:
+        if isinstance(node, list):
+            self._token("[")
+            for item in node:
+                if not _is_silent(item):
+                    self.visit(item)
+            self._token("]")
+        elif isinstance(node, ast.AST):
+            if isinstance(node, ast.Name | ast.Attribute) and (dotted := _dotted(node)):
+                self.names[dotted] = node
+            self._token(type(node).__name__)
+            for name, value in ast.iter_fields(node):
+                if name not in _IGNORED and value is not None and value != []:
+                    self._token(name)
+                    self.visit(value)
+            self._token(";")
+        else:
+            self._token(repr(node))
+
+    def _token(self, text: str) -> None:
+        self._hash.update(text.encode())
+        self._hash.update(b"\0")
+
+
+def _program(tree: ast.FunctionDef) -> _Program:
+    """The program of a system or a function, without its decorators, annotations and docstring."""
+    program = _Program()
+    program.visit([tree.name, [a.arg for a in tree.args.args]])
+    program.visit(tree.body)
+    return program
+
+
+def _tree(text: str) -> Any:
+    """The syntax tree of a program, or its text where it is not a whole statement, as for a lambda."""
+    try:
+        return ast.parse(text).body
+    except SyntaxError:
+        return text
+
+
+def _digest(tree: Any) -> str:
+    program = _Program()
+    program.visit(tree)
+    return program.digest
+
+
+def _is_silent(node: Any) -> bool:
+    """Whether a statement computes nothing: docstrings, ``pass``, ``print`` and ``breakpoint``, which debugging adds."""
+    if isinstance(node, ast.Expr):
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        printed = isinstance(called, ast.Name) and called.id in ("print", "breakpoint")
+        return printed or (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str))
+    if isinstance(node, ast.If):
+        return not node.orelse and all(map(_is_silent, node.body))
+    return isinstance(node, ast.Pass)
+
+
+def _dotted(node: ast.expr) -> str:
+    """``a.b.c`` for the node of such a name; empty for other expressions."""
+    if isinstance(node, ast.Name):
+        return node.id
+    owner = _dotted(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{owner}.{node.attr}" if owner and isinstance(node, ast.Attribute) else ""
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= MAX_TEXT else hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+# -- differences ------------------------------------------------------------------------------------------------------
+
+
+def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """What differs between the rules of two definitions, each in words such as ``the system `score```."""
+    changed = [name for name in (*old, *(name for name in new if name not in old)) if old.get(name) != new.get(name)]
+    programs = [name for name in changed if name.split(" ", 1)[0] in _WITH_TEXT]
+    programs.sort(key=lambda name: _WITH_TEXT.index(name.split(" ", 1)[0]))
+    members = [name for name in changed if name.startswith(("component ", "number of "))]
+    constants = [name for name in changed if name.startswith("constant ")]
+    rest = [name for name in changed if name not in {*programs, *members, *constants}]
+    shown = [_described(name, old, new) for name in programs]
+    # A changed program uses other constants, and new systems change the order.
+    shown += [_described(name, old, new) for name in constants if not programs or (name in old and name in new)]
+    shown += [_described(name, old, new) for name in members]
+    is_whole = all(name in old and name in new for name in (*programs, *members))
+    shown += [_described(name, old, new) for name in rest if is_whole or not name.startswith("order of ")]
+    return list(dict.fromkeys(shown))
+
+
+def _described(name: str, old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    what, _, rest = name.split(" of ")[0].rpartition(" ") if name.startswith("constant ") else name.rpartition(" ")
+    text = f"the {what} `{rest}`" if what else f"`{rest}`"
+    if name not in old or name not in new:
+        return f"{text} ({'new' if name in new else 'removed'})"
+    is_value = name.startswith(("constant ", "number of ", "max_steps"))
+    if is_value and all(_is_plain(parts[name]) for parts in (old, new)):
+        return f"{text} ({old[name]}, now {new[name]})"
+    return text
+
+
+def _is_plain(text: str) -> bool:
+    """Whether ``text`` is a number, and not a digest, a list or a name."""
+    try:
+        return len(text) != 16 and math.isfinite(float(text))
+    except ValueError:
+        return text in ("true", "false")
+
+
+def joined(items: Iterable[str]) -> str:
+    """Differences as one clause; the first ones where there are many."""
+    shown = list(items)
+    named, more = shown[:NAMED], len(shown) - NAMED
+    if more > 0:
+        return f"{', '.join(named)} and {more:,} more"
+    return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
