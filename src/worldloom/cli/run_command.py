@@ -15,6 +15,8 @@ class RunCommand:
     """The file that registers the run's world, such as pond.py; not needed for a registered world."""
     checkpoint: str = "last"
     """Checkpoint: last, best, or the name or path of a checkpoint of the run."""
+    allow_changed_world: Switch = False
+    """Go on although the rules of the world have changed since the checkpoint was saved."""
     device: str = "cpu"
     """Device of worlds and policies: cpu, cuda:N or auto."""
     seed: int = 1_000_000

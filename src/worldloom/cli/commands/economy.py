@@ -21,7 +21,7 @@ class Economy(economy_command.Economy):
     def run_definition(self, folder: Path) -> Definition:
         from worldloom.learn.runs.saved_run import open_run
 
-        return open_run(folder, self.checkpoint).definition
+        return open_run(folder, self.checkpoint, allow_changed_world=self.allow_changed_world).definition
 
     def play_run(self, folder: Path) -> EpisodeHistory:
         from worldloom.envs.covid.economy import parameters_of
@@ -30,7 +30,8 @@ class Economy(economy_command.Economy):
         from worldloom.learn.runs.saved_run import open_run
 
         is_file = self.env.endswith(".py") or ".py:" in self.env
-        run = open_run(folder, self.checkpoint, self.env if is_file else "")
+        env, allow = self.env if is_file else "", self.allow_changed_world
+        run = open_run(folder, self.checkpoint, env, allow_changed_world=allow)
         definition = run.definition
         with (
             run.worlds(1, self.device, self.seed, reset=False) as worlds,

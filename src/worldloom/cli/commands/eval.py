@@ -77,7 +77,7 @@ class Eval(RunCommand):
         from worldloom.learn.runs.saved_run import open_run
 
         values = parse_config_values(self.config)
-        run = open_run(Path(self.run_dir), self.checkpoint, self.env)
+        run = open_run(Path(self.run_dir), self.checkpoint, self.env, allow_changed_world=self.allow_changed_world)
         with (
             run.worlds(num_worlds_for(self.episodes), self.device, self.seed, config=values) as worlds,
             ProgressBar(f"playing {run.definition.id}", self.episodes) as bar,
@@ -98,6 +98,7 @@ class Eval(RunCommand):
             "algorithm": run.request.algorithm,
             "iteration": run.checkpoint.iteration,
             "steps": run.checkpoint.steps,
+            "changed_world": list(run.changed_world),
         }
         return {**report, "seed": self.seed, "stochastic": self.stochastic, **asdict(result)}, faults
 

@@ -24,7 +24,10 @@ def cross_play_command(command: Eval) -> int:
 
     folders = [command.run_dir, *command.more_runs]
     with console.keep_stdout_for_json(command.json):
-        runs = [open_run(Path(folder), command.checkpoint, command.env) for folder in folders]
+        allow = command.allow_changed_world
+        runs = [
+            open_run(Path(folder), command.checkpoint, command.env, allow_changed_world=allow) for folder in folders
+        ]
         with ProgressBar(f"playing {runs[0].definition.id}", command.episodes * len(runs) ** 2) as bar:
             result = cross_play(
                 runs,
@@ -45,6 +48,7 @@ def cross_play_command(command: Eval) -> int:
             "env": world,
             "runs": folders,
             "steps": [run.checkpoint.steps for run in runs],
+            "changed_world": [list(run.changed_world) for run in runs],
             "side": result.side,
             "episodes": result.episodes,
             "cut_episodes": result.cut_episodes,

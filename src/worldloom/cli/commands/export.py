@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from worldloom.terminal import console
-from worldloom.terminal.flags import Json, Run
+from worldloom.terminal.flags import Json, Run, Switch
 
 
 @dataclass
@@ -30,6 +30,8 @@ class Export:
     """The file that registers the run's world, such as pond.py; not needed for a registered world."""
     checkpoint: str = "last"
     """Checkpoint: last, best, or the name or path of a checkpoint of the run."""
+    allow_changed_world: Switch = False
+    """Go on although the rules of the world have changed since the checkpoint was saved."""
     json: Json = False
     """Print JSON."""
 
@@ -38,7 +40,13 @@ class Export:
 
         with console.keep_stdout_for_json(self.json):
             exported = export_run(
-                self.run_dir, self.to, self.out or None, policy=self.policy, checkpoint=self.checkpoint, env=self.env
+                self.run_dir,
+                self.to,
+                self.out or None,
+                policy=self.policy,
+                checkpoint=self.checkpoint,
+                env=self.env,
+                allow_changed_world=self.allow_changed_world,
             )
         inputs, outputs = ([describe_tensor(info) for info in part] for part in (exported.inputs, exported.outputs))
         if self.json:

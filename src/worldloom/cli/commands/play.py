@@ -54,7 +54,7 @@ class Play(RunCommand):
                 f"{self.run_dir} is a world and no folder of a run: add --random to record random actions in it, "
                 "or name a run of `worldloom train`"
             )
-        run = open_run(Path(self.run_dir), self.checkpoint, self.env)
+        run = open_run(Path(self.run_dir), self.checkpoint, self.env, allow_changed_world=self.allow_changed_world)
         return run.definition, record_video(run, Path(self.video), stochastic=self.stochastic, **self._limits())
 
     @property

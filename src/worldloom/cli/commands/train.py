@@ -66,6 +66,9 @@ class Train:
     """How many seeds to train side by side on the device, each in a process of its own."""
     resume: Literal["no", "yes", "auto"] = "no"
     """Resume the run in --run-dir with its settings; alone it means yes, auto starts a new run if there is none."""
+    allow_changed_world: Switch = False
+    """Resume although the rules of the world have changed. The change is logged in the run, and the worlds start new
+    episodes."""
     config: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME=VALUE")] = ()
     """A value of the world's configuration, such as is_slippery=False; may be repeated."""
     policies: str = ""
@@ -212,6 +215,7 @@ class Train:
             parse_policy_settings(self.set),
             not self.no_video,
             str(Path(self.start_from).expanduser().absolute()) if self.start_from else "",
+            self.allow_changed_world,
         )
 
     def train(self, request: TrainingRequest, stopping: StopOnSignal, group: str = "") -> TrainingResult:
@@ -254,7 +258,11 @@ class Train:
         from worldloom.cli.training import run_media
         from worldloom.learn.runs.saved_run import open_run
 
-        run = open_run(result.folder, env=request.env)
+        try:
+            run = open_run(result.folder, env=request.env)
+        except InputError as error:  # the file of the world was edited during the training
+            console.err().print(f"worldloom: no curve and no video: {error}", soft_wrap=True, markup=False)
+            return {}
         curve, film = result.folder / "curve.png", result.folder / "video.mp4"
         record = partial(
             run_media.record_video,

@@ -181,7 +181,8 @@ def _resumed(command: TrainT, run: TrainingRequest) -> TrainT:
     ).env
     command.no_video |= not run.video
     request = command.request()
-    _require_unchanged("--config", request.world_config, run.world_config, run)
+    if not request.allow_changed_world:
+        _require_unchanged("--config", request.world_config, run.world_config, run)
     _require_unchanged("--policies", request.policies, run.policies, run)
     _require_unchanged("--frozen", request.frozen, run.frozen, run)
     _require_unchanged("--opponent", request.opponents, run.opponents, run)

@@ -57,7 +57,8 @@ def _describe(definition: Definition) -> dict[str, Any]:
         "max_steps": definition.max_steps,
         "world": component_values(definition.world.fields),
         "entities": [
-            [kind.__name__, json_value(count), component_values(kind.fields)] for kind, count in definition.entities.items()
+            [kind.__name__, json_value(count), component_values(kind.fields)]
+            for kind, count in definition.entities.items()
         ],
         "phases": phases,
         "helpers": helpers,

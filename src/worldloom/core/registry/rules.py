@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import json
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from types import FunctionType, ModuleType
@@ -41,6 +42,10 @@ NAMED = 3
 """How many differences a sentence names."""
 _WITH_TEXT = ("system", "function", "launch", "callable")
 """The kinds of parts that are programs, in the order in which differences are named."""
+_PART = re.compile(
+    r"(system|function|launch|callable|constant|component|number of|data of launch|order of(?: the components of)?)"
+    r" (.*)"
+)
 _IGNORED = ("ctx", "kind", "type_comment", "type_params", "decorator_list", "returns")
 """Fields of syntax nodes that do not change what a function computes."""
 
@@ -89,7 +94,9 @@ class _Rules:
                 self._function(name, entry.source, system_values(entry))
             elif isinstance(entry, Launch):
                 name = self._name(entry, f"launch {label_of(entry)}")
-                self.add(name, [type(entry).__qualname__, _digest(_tree(class_text(type(entry)))), launch_columns(entry)])
+                self.add(
+                    name, [type(entry).__qualname__, _digest(_tree(class_text(type(entry)))), launch_columns(entry)]
+                )
                 self.add(f"data of {name}", entry.digest())
             else:
                 name = self._name(entry, f"callable {getattr(entry, '__qualname__', type(entry).__qualname__)}")
@@ -200,7 +207,7 @@ def _digest(tree: Any) -> str:
 
 
 def _is_silent(node: Any) -> bool:
-    """Whether a statement computes nothing: docstrings, ``pass``, ``print`` and ``breakpoint``, which debugging adds."""
+    """Whether a statement computes nothing: a docstring, ``pass``, or a call of ``print`` or ``breakpoint``."""
     if isinstance(node, ast.Expr):
         called = node.value.func if isinstance(node.value, ast.Call) else None
         printed = isinstance(called, ast.Name) and called.id in ("print", "breakpoint")
@@ -244,8 +251,8 @@ def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
 
 def _described(name: str, old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    what, _, rest = name.split(" of ")[0].rpartition(" ") if name.startswith("constant ") else name.rpartition(" ")
-    text = f"the {what} `{rest}`" if what else f"`{rest}`"
+    match = _PART.fullmatch(name)
+    text = f"`{name}`" if match is None else f"the {match[1]} `{match[2].split(' of ')[0]}`"
     if name not in old or name not in new:
         return f"{text} ({'new' if name in new else 'removed'})"
     is_value = name.startswith(("constant ", "number of ", "max_steps"))

@@ -62,6 +62,8 @@ class Economy:
     CovidEconomySynthetic-v0."""
     checkpoint: str = "last"
     """Checkpoint of a run: last, best, or its name or path."""
+    allow_changed_world: Switch = False
+    """Go on although the rules of the world have changed since the checkpoint was saved."""
     device: str = "cpu"
     """Device of worlds and policies: cpu, cuda:N or auto."""
     seed: int = 1_000_000

@@ -45,6 +45,7 @@ def export_run(
     policy: str = "",
     checkpoint: str = "last",
     env: str = "",
+    allow_changed_world: bool = False,
 ) -> ExportedPolicy:
     """Write a policy of a run, with its observation statistics, to a file that needs no worldloom.
 
@@ -55,10 +56,11 @@ def export_run(
         policy: Name of the policy; empty where the run has one.
         checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
         env: The file that registers the run's world; empty for a world that is already registered.
+        allow_changed_world: As for :func:`~worldloom.learn.runs.saved_run.open_run`.
     """
     if to not in SUFFIXES:
         raise InputError(f"a policy cannot be exported to '{to}': name one of {', '.join(SUFFIXES)}")
-    saved = open_run(Path(run), checkpoint, env)
+    saved = open_run(Path(run), checkpoint, env, allow_changed_world=allow_changed_world)
     with saved.worlds(1, "cpu", seed=0) as worlds:
         actors = saved.actors(worlds, epsilon=0.0 if saved.request.algorithm == "dqn" else None)
         name = policy or (next(iter(actors)) if len(actors) == 1 else "")

@@ -1,6 +1,8 @@
 """The folder of a run.
 
 - ``config.json``: the settings it was started with.
+- ``world.json``: the rules of its world, versions of worldloom and of files, and changes of rules that were allowed;
+  a record for people, since every checkpoint holds the same.
 - ``metrics.jsonl``: one JSON object per iteration with iteration, steps, seconds and every metric; null for no value.
 - ``events/``: the same for TensorBoard, over steps.
 - ``checkpoints/``: see :mod:`worldloom.learn.runs.checkpoints`.
@@ -20,6 +22,7 @@ import math
 import os
 import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -44,7 +47,7 @@ LAUNCH = ".launch"
 """The file in a run's folder with the id of the last launch of ``torchrun`` that wrote there."""
 
 CONFIG, EVENTS, CHECKPOINTS, CURVE, VIDEO = "config.json", "events", "checkpoints", "curve.png", "video.mp4"
-OPPONENTS, TRACKER_FILES = "opponents", "wandb"
+OPPONENTS, TRACKER_FILES, WORLD = "opponents", "wandb", "world.json"
 SEEDS = "seeds.json"
 """The file in a folder whose subfolders are the runs of several seeds; see :mod:`worldloom.learn.experiments`."""
 SWEEP, POPULATION = "sweep.json", "population.json"
@@ -55,7 +58,7 @@ EXPERIMENTS = {
     POPULATION: "the members of a population: name one of its folders member_*",
 }
 """What a folder with one of these files holds, for error messages."""
-_TEMPORARY = tuple(f".{Path(name).stem}." for name in (CONFIG, METRICS, CURVE, VIDEO, LAUNCH))
+_TEMPORARY = tuple(f".{Path(name).stem}." for name in (CONFIG, METRICS, CURVE, VIDEO, LAUNCH, WORLD))
 
 
 class RunFolder:
@@ -120,7 +123,7 @@ class RunFolder:
         """Find where the run continues, and refuse a folder that cannot be used, before anything is changed."""
         if not self._resume and holds_run(self.path):
             raise InputError(f"{self.path} already holds a run: give --resume to continue it, or another folder")
-        for name in (CONFIG, METRICS, LAUNCH):
+        for name in (CONFIG, METRICS, LAUNCH, WORLD):
             reject_symlink(self.path / name)
         for name in (CHECKPOINTS, EVENTS, OPPONENTS, TRACKER_FILES):
             _refuse_unless_folder(self.path / name)
@@ -168,6 +171,13 @@ class RunFolder:
             self._events = open_events(self.path / EVENTS, self.steps + 1 if self._resume else None)
         except OSError as error:
             raise write_error(Path(error.filename or self.path), error) from None
+
+    def write_world(self, world: Mapping[str, Any]) -> None:
+        """Record the rules of the world, see :class:`~worldloom.learn.training.world_history.WorldHistory`."""
+        try:
+            write_file(self.path / WORLD, json.dumps(world, indent=2) + "\n")
+        except OSError as error:
+            raise write_error(self.path / WORLD, error) from None
 
     def write(self, progress: Progress) -> None:
         """Record one iteration."""

@@ -33,6 +33,7 @@ class RunRecorder(Callback):
     def on_start(self, trainer: Trainer) -> None:
         self._saved_at = self._iteration_ended_at = time.perf_counter()
         self._saved_iteration = trainer.iteration
+        self.folder.write_world(trainer.world_history.as_dict())
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         self.folder.write(progress)

@@ -25,6 +25,7 @@ from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
 from worldloom.learn.runs.run_folder import read_config
 from worldloom.learn.runs.saved_policies import network_settings
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict, resolve_world
+from worldloom.learn.training.world_identity import KEY, require_same_world
 
 NetworkT = TypeVar("NetworkT", Policy, QNetwork)
 
@@ -38,12 +39,14 @@ class SavedRun:
         request: The request it was trained with.
         definition: Its world.
         checkpoint: The checkpoint that its policies are loaded from.
+        changed_world: What has changed in its world since, in words, where that was allowed.
     """
 
     folder: Path
     request: TrainingRequest
     definition: Definition
     checkpoint: Checkpoint
+    changed_world: tuple[str, ...] = ()
 
     def worlds(
         self, num_worlds: int, device: str, seed: int, *, reset: bool = True, config: Mapping[str, Any] | None = None
@@ -139,13 +142,15 @@ def _restricted(
     return tuple(AgentSlice(t, None if len(chosen) == counts[t] else tuple(chosen)) for t, chosen in slots.items())
 
 
-def open_run(folder: Path, checkpoint: str = "last", env: str = "") -> SavedRun:
+def open_run(folder: Path, checkpoint: str = "last", env: str = "", *, allow_changed_world: bool = False) -> SavedRun:
     """Read the run in ``folder``. A Python file with its world is only imported where ``env`` names it.
 
     Args:
         folder: The folder.
         checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
         env: The file that registers the run's world; empty for a world that is already registered.
+        allow_changed_world: Go on with a warning where the rules of the world have changed since the checkpoint was
+            saved, instead of raising ChangedWorldError.
     """
     for name, value in (("checkpoint", checkpoint), ("env", env)):
         if not isinstance(value, str):
@@ -153,4 +158,12 @@ def open_run(folder: Path, checkpoint: str = "last", env: str = "") -> SavedRun:
     request = resolve_world(request_from_dict(read_config(folder), Path(folder)), env)
     checkpoints = Checkpoints(Path(folder).expanduser() / "checkpoints")
     path = choose_checkpoint(checkpoints, checkpoint, Path(folder))
-    return SavedRun(Path(folder), request, find(request.env), checkpoints.load(path))
+    saved, definition = checkpoints.load(path), find(request.env)
+    changed = require_same_world(
+        saved.state.get(KEY),
+        definition,
+        f"checkpoint {path}",
+        since=f"the run in {folder} was trained",
+        allow=allow_changed_world,
+    )
+    return SavedRun(Path(folder), request, definition, saved, tuple(changed))

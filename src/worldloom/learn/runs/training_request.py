@@ -51,6 +51,9 @@ COMMON_SETTINGS = (
 )
 """Settings that a single policy cannot have of its own."""
 
+UNSTORED = ("run_dir", "resume", "allow_changed_world")
+"""Parts of a request that are not stored in ``config.json``."""
+
 Resume = Literal["no", "yes", "auto"]
 
 
@@ -79,6 +82,8 @@ class TrainingRequest:
         video: Whether the command line records a video at the end.
         start_from: A run of the same world with whose policies all but the opponents start, named as in
             ``opponents``; empty for random ones.
+        allow_changed_world: Whether a run may be resumed although the rules of its world have changed. The change is
+            logged in the run. It is not stored.
     """
 
     env: str
@@ -98,6 +103,7 @@ class TrainingRequest:
     policy_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     video: bool = True
     start_from: str = ""
+    allow_changed_world: bool = False
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -124,6 +130,7 @@ class TrainingRequest:
             "config": (isinstance(self.config, TrainConfig), "the settings of an algorithm"),
             "pool": (isinstance(self.pool, OpponentPool), "an OpponentPool"),
             "resume": (self.resume in get_args(Resume), "'no', 'yes' or 'auto'"),
+            "allow_changed_world": (isinstance(self.allow_changed_world, bool), "True or False"),
             "run_dir": (self.run_dir is None or isinstance(self.run_dir, Path), "a path"),
         }
         for name, (is_valid, description) in checks.items():
@@ -213,8 +220,8 @@ class TrainingRequest:
 
 
 def request_to_dict(request: TrainingRequest) -> dict[str, Any]:
-    """The content of ``config.json`` for a request: everything except its folder and whether it was resumed."""
-    plain = {f.name: getattr(request, f.name) for f in fields(request) if f.name not in ("config", "run_dir", "resume")}
+    """The content of ``config.json`` for a request: everything except its folder and how it was resumed."""
+    plain = {f.name: getattr(request, f.name) for f in fields(request) if f.name not in ("config", *UNSTORED)}
     plain |= {"frozen": list(request.frozen), "self_play": list(request.self_play), "pool": asdict(request.pool)}
     if not request.self_play:
         del plain["pool"]
@@ -281,7 +288,7 @@ def request_from_dict(
         file: The file with the values, for error messages; by default config.json in ``run_dir``.
     """
     file = str(file or ("config.json" if run_dir is None else Path(run_dir).expanduser() / "config.json"))
-    names = {f.name for f in fields(TrainingRequest)} - {"run_dir", "resume"}
+    names = {f.name for f in fields(TrainingRequest)} - set(UNSTORED)
     arguments = {name: value for name, value in values.items() if name != "format"}
     version = values.get("format", FORMAT)
     if type(version) is not int:

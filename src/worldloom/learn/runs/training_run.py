@@ -51,6 +51,7 @@ from worldloom.learn.training.callbacks import Callback, StopAt
 from worldloom.learn.training.divergence_check import DivergedError
 from worldloom.learn.training.episode_starts import UnfinishedEpisodes
 from worldloom.learn.training.trainer import Trainer
+from worldloom.learn.training.world_identity import ChangedWorldError
 
 __all__ = [
     "FORMAT",
@@ -153,7 +154,7 @@ def _train(
         if on_folder is not None:
             on_folder(path)
         if checkpoint is not None:
-            _load(trainer, checkpoint)
+            _load(trainer, checkpoint, request.allow_changed_world)
         if request.resume == "yes" and trainer.steps >= config.total_steps:
             raise InputError(
                 f"the run in {path} has taken {trainer.steps:,} steps: give more --total-steps to continue"
@@ -190,20 +191,19 @@ def _train(
         )
 
 
-def _load(trainer: Trainer, checkpoint: Path) -> None:
+def _load(trainer: Trainer, checkpoint: Path, allow_changed_world: bool) -> None:
     """Load a checkpoint into ``trainer``; InputError, which names it, where it does not fit."""
     saved = load_checkpoint(checkpoint)
     try:
-        trainer.load_state(saved.tensors, saved.state)
+        trainer.load_state(saved.tensors, saved.state, allow_changed_world=allow_changed_world)
         if (trainer.iteration, trainer.steps) != (saved.iteration, saved.steps):
             raise InputError(
                 f"its state is that of iteration {trainer.iteration} and step {trainer.steps}, "
                 f"its metadata that of {saved.iteration} and {saved.steps}"
             )
     except InputError as error:
-        raise InputError(
-            f"the run cannot be resumed from checkpoint {checkpoint} and was not changed: {error}"
-        ) from None
+        kind = ChangedWorldError if isinstance(error, ChangedWorldError) else InputError
+        raise kind(f"the run cannot be resumed from checkpoint {checkpoint} and was not changed: {error}") from None
 
 
 def _make_trainer(

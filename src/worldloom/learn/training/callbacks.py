@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
+from worldloom.core.base.errors import InputError
 from worldloom.learn.training.progress import Progress
 
 if TYPE_CHECKING:
@@ -49,3 +51,15 @@ class StopAfter(Callback):
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         if time.perf_counter() >= self._over:
             trainer.stop()
+
+
+def as_callbacks(callbacks: Iterable[Callback] | Callback) -> list[Callback]:
+    """One callback or several, as a list."""
+    several = isinstance(callbacks, Iterable) and not isinstance(callbacks, Callback)
+    callback_list: list[Any] = [*callbacks] if several else [callbacks]  # type: ignore[misc]
+    for callback in callback_list:
+        if not isinstance(callback, Callback):
+            raise InputError(
+                f"a callback is an object of a class derived from worldloom.learn.Callback, not {callback!r}"
+            )
+    return callback_list

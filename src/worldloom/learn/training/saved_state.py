@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from worldloom.core.base.errors import InputError
 from worldloom.learn.config.json_files import as_float, is_count
 from worldloom.learn.device.torch_settings import MAX_THREADS
+
+ValueT = TypeVar("ValueT")
 
 
 class SavedState(NamedTuple):
@@ -60,3 +62,11 @@ def _episodes(entry: Any) -> tuple[float, float, float]:
     if not 0.0 < count < math.inf:
         raise ValueError
     return count, total, length
+
+
+def without_experience(tensors: Mapping[str, ValueT]) -> dict[str, ValueT]:
+    """The tensors of a saved training without the state of the worlds and what was seen in them.
+
+    That is replay buffers, rollouts and recurrent states. The other processes of a training save none of it either.
+    """
+    return {k: v for k, v in tensors.items() if not k.startswith(("worlds/", "window/")) and "/rows/" not in k}

@@ -24,14 +24,16 @@ from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.torch_settings import use_torch_settings, useful_threads
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.play.episode_metrics import LastEpisodes
-from worldloom.learn.training.callbacks import Callback
+from worldloom.learn.training.callbacks import Callback, as_callbacks
 from worldloom.learn.training.divergence_check import DivergenceCheck
 from worldloom.learn.training.episode_starts import UnfinishedEpisodes, episode_notice, stagger_episodes
 from worldloom.learn.training.iteration_reports import IterationReport, IterationReports
 from worldloom.learn.training.observation_check import ObservationCheck
 from worldloom.learn.training.periodic_evaluation import EvaluationScore, PeriodicEvaluation
 from worldloom.learn.training.progress import Progress
-from worldloom.learn.training.saved_state import checked_state
+from worldloom.learn.training.saved_state import checked_state, without_experience
+from worldloom.learn.training.world_history import WorldHistory
+from worldloom.learn.training.world_identity import KEY
 
 Tensors = dict[str, torch.Tensor]
 LEARNED = (
@@ -77,6 +79,8 @@ class Trainer(ABC):
             config, num_envs=self.simulation.num_worlds * self.ranks.size, device=self.simulation.device.alias
         )
         self.device = torch.device(str(self.simulation.terminated.torch().device))
+        self.world_history = WorldHistory(self.simulation)
+        """The world's rules, which checkpoints hold, and changes of them that were allowed."""
         self.iteration = 0
         """Iterations done."""
         self.steps = 0
@@ -199,7 +203,7 @@ class Trainer(ABC):
         if total_steps is not None:
             self.config = replace(self.config, total_steps=total_steps)
         self._until = self.config.total_steps if until is None else min(until, self.config.total_steps)
-        callback_list: list[Callback] = [DivergenceCheck(), *_callbacks(callbacks)]
+        callback_list: list[Callback] = [DivergenceCheck(), *as_callbacks(callbacks)]
         self._stopping = False
         with use_torch_settings(self.device, self.threads), self._evaluating() as evaluation:
             for callback in callback_list:
@@ -337,16 +341,21 @@ class Trainer(ABC):
             "recent": {k: [list(r) for r in v] for k, v in self._recent.items()},
             "finished": dict(self._finished),
             "faults": self._faults,
+            KEY: self.world_history.as_dict(),
             **({"threads": self.threads} if self.device.type == "cpu" else {}),
         }
         return {**worlds, **self.tensors()}, plain
 
-    def load_state(self, tensors: Tensors, plain: dict[str, Any]) -> None:
+    def load_state(self, tensors: Tensors, plain: dict[str, Any], *, allow_changed_world: bool = False) -> None:
         """Continue from what :meth:`state` returned.
 
-        A single process continues bit for bit on the CPU. Several processes start new episodes.
+        A single process continues bit for bit on the CPU. Several processes start new episodes. ChangedWorldError where
+        the rules or the configuration of the world have changed. With ``allow_changed_world`` they may: the worlds
+        then start new episodes, and what was seen under the old rules, such as a replay buffer, is left out.
         """
         saved = checked_state(plain)
+        if self.world_history.resume(plain.get(KEY), saved.iteration, saved.steps, allow_changed_world):
+            saved, tensors = saved._replace(recent={}), without_experience(tensors)
         worlds = {k.removeprefix("worlds/"): v for k, v in tensors.items() if k.startswith("worlds/")}
         if worlds and self.ranks.is_single:
             snapshot.restore(self.simulation, worlds)
@@ -382,15 +391,3 @@ class Trainer(ABC):
 def is_learned(name: str) -> bool:
     """Whether the tensor ``POLICY/name`` of a training's state is something that it has learned."""
     return name.partition("/")[2].partition("/")[0] in LEARNED
-
-
-def _callbacks(callbacks: Iterable[Callback] | Callback) -> list[Callback]:
-    """One callback or several, as a list."""
-    several = isinstance(callbacks, Iterable) and not isinstance(callbacks, Callback)
-    callback_list: list[Any] = [*callbacks] if several else [callbacks]  # type: ignore[misc]
-    for callback in callback_list:
-        if not isinstance(callback, Callback):
-            raise InputError(
-                f"a callback is an object of a class derived from worldloom.learn.Callback, not {callback!r}"
-            )
-    return callback_list

@@ -112,6 +112,7 @@ class Member:
 
     def __init__(self, request: TrainingRequest, folder: Path, search: Sequence[str], start: int, source: str) -> None:
         self.folder = folder
+        self._allow_changed_world = request.allow_changed_world
         self.numbers = [name for name in search if is_number(name, request)]
         """Searched numbers that change without a new trainer."""
         self._first = {name: setting_of(request, name) for name in self.numbers}
@@ -155,7 +156,7 @@ class Member:
         if own is None and not source:
             raise InputError(f"{self.folder} has no intact checkpoint after {start:,} steps: restore it from a copy")
         saved = _checkpoint(Path(source), start) if own is None else load_checkpoint(own)
-        self.trainer.load_state(saved.tensors, saved.state)
+        self.trainer.load_state(saved.tensors, saved.state, allow_changed_world=self._allow_changed_world)
 
     def _fixed_settings(self, request: TrainingRequest) -> TrainingRequest:
         """``request`` without what may change: two of them are equal where one trainer serves both."""
@@ -202,6 +203,9 @@ class _GenerationRecorder(Callback):
 
     def __init__(self, folder: RunFolder, end: int) -> None:
         self.folder, self.end = folder, end
+
+    def on_start(self, trainer: Trainer) -> None:
+        self.folder.write_world(trainer.world_history.as_dict())
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         self.folder.write(progress)
