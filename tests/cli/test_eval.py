@@ -137,7 +137,7 @@ def test_a_file_that_only_the_folder_names_is_not_run(worldloom, trained, tmp_pa
     assert code == 2 and "registers no world 'Other-v0'" in err
     forget(file, ran)
     Path("run/config.json").write_text(json.dumps({**config, "env": "/elsewhere/pond.py:Payload-v0"}))
-    code, _, err = worldloom(command[0], "run", *command[1:], "--env", file)
+    code, _, err = worldloom(command[0], "run", *command[1:], "--env", file, "--allow-changed-world")
     assert code == 0 and ran.exists(), err
 
 

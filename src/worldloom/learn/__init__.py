@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from worldloom.learn.training.divergence_check import DivergedError
     from worldloom.learn.training.progress import METRICS, Progress
     from worldloom.learn.training.trainer import Trainer
+    from worldloom.learn.training.world_identity import ChangedWorldError
 
     Team = PolicyGroup
 
@@ -129,6 +130,7 @@ _MODULES = {
     "training.divergence_check": ("DivergedError",),
     "training.progress": ("METRICS", "Progress"),
     "training.trainer": ("Trainer",),
+    "training.world_identity": ("ChangedWorldError",),
 }
 """The public names by the module that defines them. Modules are imported on first use."""
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -148,6 +150,7 @@ __all__ = [
     "AgentGroup",
     "AgentSlice",
     "Callback",
+    "ChangedWorldError",
     "Checkpoints",
     "CrossPlay",
     "DQNConfig",

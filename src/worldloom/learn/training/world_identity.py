@@ -28,6 +28,8 @@ FORMAT = 1
 KEY = "world"
 """The name of the identity in the state of a checkpoint, and in the file of an experiment."""
 ALLOW = "--allow-changed-world"
+MAX_STEPS = "World.max_steps"
+"""The configuration whose default is the definition's ``max_steps``."""
 _MAX_PARTS, _MAX_NAME = 100_000, 1000
 _PACKAGE = Path(__file__).parents[2]
 
@@ -101,18 +103,18 @@ def changes(saved: WorldIdentity, definition: Definition, config: Mapping[str, s
     """
     if saved.id != definition.id:
         return [f"the id ('{saved.id}', now '{definition.id}')"]
-    config = {} if config is None else config
+    changed = {name: new for name, new in (config or {}).items() if saved.config.get(name, new) != new}
     values = [
-        f"the configuration `{name}` ({saved.config[name]}, now {value})"
-        for name, value in config.items()
-        if saved.config.get(name, value) != value
+        f"the configuration `{name.removeprefix('World.')}` ({saved.config[name]}, now {new})"
+        for name, new in changed.items()
     ]
     if definition.accepts_hash(saved.hash) and saved.hash != definition.hash:
         return values  # a version with the same results
     if saved.format != FORMAT:
-        return values if saved.hash == definition.hash else ["its rules", *values]
-    defaults = {f"the component `{name}`" for name in config if any(f"`{name}`" in value for value in values)}
-    return [*values, *(d for d in differences(saved.rules, definition.rules) if d not in defaults)]
+        return values if saved.hash == definition.hash else ["the definition", *values]
+    defaults = {*(f"component {name}" for name in changed), "max_steps" if MAX_STEPS in changed else ""}
+    old, new = ({k: v for k, v in rules.items() if k not in defaults} for rules in (saved.rules, definition.rules))
+    return [*values, *differences(old, new)]
 
 
 def changed_sentence(changed: list[str], saved: WorldIdentity, definition: Definition, since: str) -> str:
@@ -160,7 +162,7 @@ def require_same_world(
         sentence = changed_sentence(changed, identity, definition, since)
         if not allow:
             raise ChangedWorldError(
-                f"{sentence}: restore what it was, or go on with {ALLOW} (in Python allow_changed_world=True)"
+                f"{sentence}: undo the change, or go on with {ALLOW} (in Python allow_changed_world=True)"
             )
         warnings.warn(f"{sentence}, which was allowed", stacklevel=3)
     return changed
@@ -179,7 +181,7 @@ def _configuration(simulation: Simulation) -> dict[str, str]:
             array = np.asarray(column.numpy())
             if simulation.definition.cuda_float32 and array.dtype == np.float64:
                 array = array.astype(np.float32)
-            text = str(array.reshape(-1)[0].item()) if array.size == 1 else ""
+            text = str(array.reshape(-1)[0]) if array.size == 1 else ""
             is_short = text and len(text) <= MAX_TEXT
             values[column.name] = text if is_short else hashlib.sha256(array.tobytes()).hexdigest()[:16]
     return values

@@ -1,0 +1,194 @@
+"""The rules of a world part by part: which edits change them, and how the difference is called."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import worldloom as wl
+from worldloom.core.registry import registry
+from worldloom.core.registry.rules import differences, joined
+
+TEXT = '''
+import worldloom as wl
+
+REWARD, LIMIT = 1.0, 3.0
+BONUS = 0.5
+
+
+class Ball(wl.Entity):
+    height: float = 0.0
+    push: wl.Action(wl.Discrete(2))
+    sight: wl.Observation(2, low=-1.0)
+    reward: wl.Reward
+
+
+class Room(wl.World):
+    wind: wl.Config = 0.5
+
+
+@wl.function
+def half(x: float) -> float:
+    return 0.5 * x
+
+
+@wl.function
+def gust(world: Room, x: float) -> float:
+    return x + world.wind
+
+
+@wl.system
+def drift(ball: Ball, world: Room):
+    """The wind blows."""
+    ball.height += half(float(ball.push))
+    ball.height = gust(world, ball.height)
+
+
+@wl.system
+def score(ball: Ball):
+    ball.reward += REWARD
+    if ball.height > LIMIT:
+        ball.height = 0.0
+
+
+@wl.system
+def look(ball: Ball):
+    ball.sight = wl.vec2(ball.height, 0.0)
+
+
+def bonus():
+    return BONUS
+
+
+def note(simulation):
+    bonus()
+
+
+wl.register("Rules-v0", world=Room, entities={Ball: 2}, step=[drift, score, note], observe=[look], max_steps=9)
+'''
+NAMED = {
+    "a constant": ("REWARD, LIMIT = 1.0, 3.0", "REWARD, LIMIT = 5.0, 3.0", "the constant `REWARD` (1.0, now 5.0)"),
+    "its type": ("REWARD, LIMIT = 1.0", "REWARD, LIMIT = 1", "the constant `REWARD` (1.0, now 1)"),
+    "a system": ("ball.height = 0.0", "ball.height = 0.1", "the system `score`"),
+    "a function": ("0.5 * x", "0.25 * x", "the function `half`"),
+    "a function of entities": ("x + world.wind", "x - world.wind", "the system `drift`"),
+    "a component": ("height: float = 0.0", "height: float = 1.0", "the component `Ball.height`"),
+    "a configuration": ("wl.Config = 0.5", "wl.Config = 0.6", "the component `World.wind`"),
+    "a number": ("{Ball: 2}", "{Ball: 3}", "the number of `Ball` (2, now 3)"),
+    "the limit": ("max_steps=9", "max_steps=8", "`max_steps` (9, now 8)"),
+    "the order": ("[drift, score, note]", "[score, drift, note]", "the order of `step`"),
+    "a system less": ("[drift, score, note]", "[drift, note]", "the system `score` (removed)"),
+    "a phase": ("[drift, score, note], observe=[look]", "[drift, score, note, look]", "the order of `step`"),
+    "a callable": ("    bonus()", "    return None", "the callable `note`"),
+    "what a callable calls": ("return BONUS", "return 2 * BONUS", "the callable `bonus`"),
+    "a value of a callable": ("BONUS = 0.5", "BONUS = 0.7", "the constant `BONUS` (0.5, now 0.7)"),
+}
+SAME = {
+    "comments": ("REWARD, LIMIT = 1.0, 3.0\n", "# rewards\nREWARD, LIMIT = 1.0, 3.0  # per step\n\n"),
+    "comments of callables": ("    bonus()", "    # nothing\n    bonus()"),
+    "docstrings": ('"""The wind blows."""', '"""A wind."""'),
+    "layout": ("half(float(ball.push))", "(half(\n        float(ball.push)\n    ))"),
+    "bounds": ("low=-1.0", "low=-2.0"),
+    "a print": (
+        "    ball.height = gust(world, ball.height)",
+        "    print(ball.height, world.wind)\n    ball.height = gust(world, ball.height)",
+    ),
+    "a breakpoint": (
+        "    ball.height = gust(world, ball.height)",
+        "    if ball.height > 1.0:\n        breakpoint()\n    ball.height = gust(world, ball.height)",
+    ),
+    "other things": ("BONUS = 0.5\n", "BONUS = 0.5\nUNUSED = 3\n"),
+}
+
+
+@pytest.fixture(autouse=True)
+def worlds_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worlds that a test registers are gone after it."""
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+
+
+def rules_of(text: str, folder: Path) -> dict[str, str]:
+    file = folder / f"world_{abs(hash(text))}.py"
+    file.write_text(text)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    registry._REGISTRY.pop("Rules-v0", None)
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    return wl.definition("Rules-v0").rules
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_a_difference_is_named(what: str, tmp_path: Path) -> None:
+    old, new, name = NAMED[what]
+    assert old in TEXT
+    before, after = rules_of(TEXT, tmp_path), rules_of(TEXT.replace(old, new), tmp_path)
+    assert differences(before, after)[0] == name
+    assert differences(after, before) and not differences(after, after)
+
+
+@pytest.mark.parametrize("what", SAME)
+def test_an_edit_without_an_effect_changes_no_rule(what: str, tmp_path: Path) -> None:
+    old, new = SAME[what]
+    assert old in TEXT
+    assert rules_of(TEXT.replace(old, new), tmp_path) == rules_of(TEXT, tmp_path)
+
+
+def test_another_system_is_named_without_what_follows_from_it(tmp_path: Path) -> None:
+    text = TEXT.replace("def note", "@wl.system\ndef fall(ball: Ball):\n    ball.height -= BONUS\n\n\ndef note")
+    more = rules_of(text.replace("[drift, ", "[fall, drift, "), tmp_path)
+    assert differences(rules_of(TEXT, tmp_path), more) == ["the system `fall` (new)"]
+
+
+class Cat(wl.Entity):
+    age: float
+
+
+def test_systems_of_one_name_have_numbers() -> None:
+    def ageing(years: float) -> wl.System:
+        @wl.system
+        def grow(cat: Cat) -> None:
+            cat.age += years
+
+        return grow
+
+    def rules(*years: float) -> dict[str, str]:
+        return wl.Definition("Cats", wl.World, {Cat: 1}, step=tuple(map(ageing, years))).rules
+
+    assert {"system grow", "system grow (2)"} <= set(rules(1.0, 2.0))
+    assert differences(rules(1.0, 2.0), rules(1.0, 3.0)) == ["the constant `years` (2.0, now 3.0)"]
+    assert differences(rules(1.0), rules(1.0, 1.0)) == ["the system `grow (2)` (new)"]
+
+
+def test_the_content_of_a_launch_counts() -> None:
+    class Scale(wl.Launch):
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        def launch(self, prepared: object, shard: object) -> None:
+            pass
+
+        def digest(self) -> str:
+            return str(np.float32(self.factor))
+
+    def rules(factor: float) -> dict[str, str]:
+        return wl.Definition("Scaled", wl.World, {}, step=(Scale(factor),)).rules
+
+    assert differences(rules(1.0), rules(2.0)) == ["the data of launch `Scale`"]
+    assert differences(rules(2.0), rules(2.0)) == []
+
+
+def test_options_of_alternatives_and_the_device_change_no_rule() -> None:
+    ant = wl.definition("LocomotionAnt-v0")
+    assert ant.for_cuda().rules == ant.rules
+
+
+def test_a_long_list_is_cut_off() -> None:
+    assert [joined(["a", "b", "c", "d", "e"][:n]) for n in (1, 2, 3, 5)] == [
+        "a",
+        "a and b",
+        "a, b and c",
+        "a, b, c and 2 more",
+    ]
