@@ -65,6 +65,26 @@ def test_a_video_that_fails_leaves_the_old_one(tmp_path):
     assert len(read(target)[1]) == 5
 
 
+def test_a_video_that_ffmpeg_cannot_finish_leaves_the_old_one(tmp_path):
+    """As on a full disk, where ffmpeg only prints what is wrong and the file has no end."""
+    resource = pytest.importorskip("resource")
+    pytest.importorskip("imageio_ffmpeg")
+    target = tmp_path / "video.mp4"
+    write_video(frames(16, 16, 3), target, 10)
+    before, (soft, hard) = target.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))
+    try:
+        with pytest.raises(
+            InputError, match=r"video\.mp4 cannot be written \(ffmpeg ended with code [^\n]*\)"
+        ) as caught:
+            write_video(frames(16, 16, 3), target, 10)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "\n" not in str(caught.value)
+    assert target.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["video.mp4"]
+
+
 def test_what_is_no_video_is_refused(tmp_path, monkeypatch):
     pytest.importorskip("imageio_ffmpeg")
     picture = np.zeros((4, 4, 3), np.uint8)

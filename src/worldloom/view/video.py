@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib.util
+import itertools
+import os
+import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +21,9 @@ from worldloom.core.base.files import atomic_write
 
 Frame = np.ndarray[Any, np.dtype[np.uint8]]
 
-_OPTIONS: dict[str, dict[str, Any]] = {
-    ".mp4": {
-        "codec": "libx264",
-        "pix_fmt_out": "yuv420p",
-        "quality": 7,
-        "output_params": ["-preset", "veryfast", "-movflags", "+faststart"],
-    },
-    ".gif": {
-        "codec": "gif",
-        "pix_fmt_out": "pal8",
-        "quality": None,
-        "output_params": ["-vf", "split[a][b];[a]palettegen[p];[b][p]paletteuse"],
-    },
+_OPTIONS = {
+    ".mp4": "-vcodec libx264 -pix_fmt yuv420p -crf 15 -preset veryfast -movflags +faststart",
+    ".gif": "-vcodec gif -pix_fmt pal8 -vf split[a][b];[a]palettegen[p];[b][p]paletteuse",
 }
 """ffmpeg options of each format: H.264 that every browser plays, and GIF with a palette of the frames' colours."""
 
@@ -42,29 +39,46 @@ def write_video(frames: Iterable[Frame], target: Path, frames_per_second: float)
     """
     target = Path(target).expanduser()
     _check_arguments(target, frames_per_second)
-    import imageio_ffmpeg  # type: ignore[import-untyped, import-not-found]
-
     padded = _pad_to_even(frames)
     first = next(padded, None)
     if first is None:
         raise InputError(f"there are no pictures for {target}: at least one is needed")
-    options = _OPTIONS[target.suffix.lower()]
-    size = (first.shape[1], first.shape[0])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(target) as part:  # with the same suffix, from which ffmpeg takes the format
-            writer = imageio_ffmpeg.write_frames(
-                str(part), size, fps=frames_per_second, macro_block_size=2, ffmpeg_log_level="error", **options
-            )
-            try:
-                writer.send(None)
-                writer.send(first)
-                for frame in padded:
-                    writer.send(frame)
-            finally:
-                writer.close()
+            _encode(itertools.chain([first], padded), part, frames_per_second, first.shape)
     except OSError as error:
         raise InputError(f"cannot write the video {target}: {error}") from None
+
+
+def _encode(frames: Iterable[Frame], target: Path, frames_per_second: float, shape: tuple[int, ...]) -> None:
+    """Let ffmpeg encode frames of one shape; OSError where it fails, as where the disk is full."""
+    import imageio_ffmpeg  # type: ignore[import-untyped, import-not-found]
+
+    rate = Fraction(frames_per_second).limit_denominator()
+    source = f"-f rawvideo -vcodec rawvideo -s {shape[1]}x{shape[0]} -pix_fmt rgb24 -r {rate} -i -".split()
+    options = ["-an", *_OPTIONS[target.suffix.lower()].split(), "-v", "error"]
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", *source, *options, str(target.absolute())]
+    with tempfile.TemporaryFile() as messages:
+        ffmpeg = subprocess.Popen(  # noqa: S603 - in a session of its own, which Ctrl-C does not reach
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=messages, start_new_session=True
+        )
+        assert ffmpeg.stdin is not None
+        try:
+            with contextlib.suppress(BrokenPipeError), ffmpeg.stdin:  # its exit code tells why it has ended
+                for frame in frames:
+                    ffmpeg.stdin.write(frame.data)
+        except BaseException:
+            ffmpeg.kill()
+            raise
+        finally:
+            code = ffmpeg.wait()
+        messages.seek(0)
+        text = messages.read().decode(errors="replace")
+    if os.strerror(errno.ENOSPC) in text:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if code:
+        raise OSError(" ".join(["ffmpeg ended with code", str(code), *text.splitlines()[-1:]]))
 
 
 def _check_arguments(target: Path, frames_per_second: float) -> None:
