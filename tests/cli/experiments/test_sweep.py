@@ -1,6 +1,7 @@
 """``worldloom sweep``: trials as runs, table, files, pruning, several seeds, and resuming after a kill."""
 
 import csv
+import errno
 import json
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 from killed_process import run_until_killed
 from runs_compared import FEW, SMALL, assert_equal_runs
 from thorough import only_thorough
@@ -243,6 +245,41 @@ def test_a_folder_that_cannot_be_written_fails_no_trial(worldloom, tmp_path):
     assert read_sweep_folder(folder).results == {}
     (folder / "trial_0000").unlink()
     assert worldloom("sweep", "--resume", "--run-dir", folder)[0] == 0
+
+
+def test_a_sweep_on_a_full_disk_ends_in_one_sentence_and_goes_on(worldloom, finished, tmp_path, monkeypatch):
+    """The checkpoint of the second trial does not fit."""
+    folder, saved = tmp_path / "runs", []
+
+    def save(tensors, path):
+        saved.append(path)
+        if len(saved) > 1:
+            Path(path).write_bytes(b"half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        Path(path).write_bytes(safetensors.torch.save(tensors))
+
+    flags = (*SHORT, *SEARCH, "--trials", "3", "--pruner", "none", "--run-dir", folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(safetensors.torch, "save_file", save)
+        code, _, err = worldloom("sweep", *flags, "--quiet")
+    assert code == 2 and "Traceback" not in err
+    assert "trial 1: checkpoint" in err and "No space left on device" in err and "make room" in err.replace("\n", " ")
+    assert list(read_sweep_folder(folder).results) == [0]
+    assert worldloom("sweep", "--resume", "--run-dir", folder, "--quiet")[0] == 0
+    results, whole = read_sweep_folder(folder).results, read_sweep_folder(finished).results
+    assert [results[n].value for n in range(3)] == [whole[n].value for n in range(3)]
+
+
+def test_too_many_processes_side_by_side_are_one_sentence(worldloom, tmp_path, monkeypatch):
+    """As with ``ulimit -n 64`` and ``--parallel 30``."""
+
+    def refuse(*_, **__):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    flags = (*SHORT, *SEARCH, "--trials", "2", "--run-dir", tmp_path / "runs", "--quiet")
+    code, _, err = worldloom("sweep", *flags, "--parallel", "2")
+    assert code == 2 and "run fewer side by side" in err.replace("\n", " ") and "Traceback" not in err
 
 
 def test_one_process_at_a_time_has_a_sweep(worldloom, finished, monkeypatch):

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from worldloom.core.base.errors import InputError
 from worldloom.learn.experiments.jobs.core_shares import core_shares
 from worldloom.learn.experiments.seed_folder import SeedFolder, SeedResult
 from worldloom.learn.experiments.worker_process import WorkerProcess
@@ -74,10 +73,7 @@ def _start(folder: SeedFolder, seed: int, tracking: Mapping[str, Any], cores: Se
         "tracking": dict(tracking),
     }
     log = folder.path / f"seed_{seed}.log"
-    try:
-        return WorkerProcess(WORKER, request, log, cores)
-    except OSError as error:
-        raise InputError(f"the process of seed {seed} cannot be started: {error}") from None
+    return WorkerProcess(WORKER, request, log, cores)
 
 
 def _is_over(folder: SeedFolder, seed: int, worker: WorkerProcess, aborted: bool) -> bool:

@@ -8,6 +8,7 @@ after the second.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import queue
@@ -20,10 +21,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from worldloom.core.base.files import open_regular, read_file, reject_symlink
+from worldloom.core.base.errors import StorageError
+from worldloom.core.base.files import open_regular, read_file, reject_symlink, write_error
 
 Message = dict[str, Any]
 Send = Callable[[Message], None]
+
+LIMITS = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+"""Errors where the operating system grants no more files, processes or memory."""
 
 LOG_TAIL_BYTES = 4096
 """Bytes at the end of a log in which the last line is searched."""
@@ -37,21 +42,32 @@ class WorkerProcess:
         request: What the worker is to do; values for JSON.
         log: The file for its standard error; InputError where it is a symbolic link.
         cores: CPU cores that it may use; empty for all.
+
+    Raises:
+        StorageError: If the log cannot be written, or the operating system refuses the process.
     """
 
     def __init__(self, module: str, request: Mapping[str, Any], log: Path, cores: Collection[int] = ()) -> None:
         self.log = log
         reject_symlink(log)
         paths = os.pathsep.join(path for path in sys.path if path)
-        with os.fdopen(open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as errors:
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [sys.executable, "-m", module],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                env={**os.environ, "PYTHONPATH": paths},
-                start_new_session=True,
-            )
+        try:
+            with os.fdopen(open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as errors:
+                self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
+                    [sys.executable, "-m", module],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    env={**os.environ, "PYTHONPATH": paths},
+                    start_new_session=True,
+                )
+        except OSError as error:
+            if error.errno not in LIMITS:
+                raise write_error(log, error) from None
+            raise StorageError(
+                f"the operating system refuses another process for training ({error.strerror}): run fewer side "
+                "by side, or raise the limit of open files (ulimit -n) or of processes (ulimit -u)"
+            ) from None
         assert self.process.stdin is not None
         if cores and hasattr(os, "sched_setaffinity"):
             with contextlib.suppress(ProcessLookupError):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worldloom.core.base.errors import InputError
 from worldloom.learn.experiments.jobs.core_shares import core_shares
 from worldloom.learn.experiments.jobs.executor import DIED, MAX_RESTARTS, Answers, Executor
 from worldloom.learn.experiments.worker_process import WorkerProcess
@@ -77,10 +76,7 @@ class Processes(Executor):
         self._running[key] = RunningJob(slot, message, self._start_worker(key, slot, message))
 
     def _start_worker(self, key: int, slot: int, message: Mapping[str, Any]) -> WorkerProcess:
-        try:
-            return WorkerProcess(self._module, message, self._log(key), self._shares[slot])
-        except OSError as error:
-            raise InputError(f"a process for training cannot be started: {error}") from None
+        return WorkerProcess(self._module, message, self._log(key), self._shares[slot])
 
     def wait(self) -> Answers:
         if self._stop is None and (stop := self._received()) is not None:
