@@ -119,6 +119,19 @@ def test_an_allowed_change_is_logged(worldloom, run, tmp_path):
     assert code == 2 and CHANGE in err  # a checkpoint has the rules that it was trained with
 
 
+def test_a_population_is_not_continued_either(worldloom, tmp_path):
+    few = (*FEW, "--total-steps", 8, "--generation-steps", 8, "--population", 2, "--search", "learning_rate=1e-4:1e-3")
+    folder = tmp_path / "pbt"
+    assert worldloom("pbt", write(tmp_path, TEXT), *few, "--run-dir", folder)[0] == 0
+    resume = ("pbt", write(tmp_path, EDITED), "--resume", "--run-dir", folder, "--quiet")
+    code, _, err = worldloom(*resume)
+    assert code == 2 and f"{CHANGE} of world 'Pond-v9'" in err
+    assert f"since the trainings in {folder} were started" in err
+    assert worldloom(*resume, "--allow-changed-world")[0] == 0
+    (change,) = json.loads((folder / "population.json").read_text())["world"]["changes"]
+    assert change["changed"] == [CHANGE]
+
+
 def test_another_configuration_is_a_change_too(worldloom, run, tmp_path):
     resume = ("train", write(tmp_path, TEXT), "--resume", "--total-steps", 16, "--run-dir", run, "--quiet")
     code, _, err = worldloom(*resume, "--config", "wind=0.75")

@@ -15,9 +15,18 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.algorithms.dqn import DQN, DQNConfig
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.experiments.population.member_job import train_member
+from worldloom.learn.experiments.population.population_folder import PopulationFolder, PopulationPlan
+from worldloom.learn.experiments.population.population_run import train_population
+from worldloom.learn.experiments.seed_folder import SeedFolder, open_seed_folder
+from worldloom.learn.experiments.sweep.sweep_folder import SweepFolder, SweepPlan
+from worldloom.learn.experiments.sweep.sweep_run import sweep
+from worldloom.learn.experiments.sweep.trial_job import train_trial
+from worldloom.learn.runs import training_run
+from worldloom.learn.runs.saved_policies import load_opponents, load_starts
 from worldloom.learn.runs.saved_run import open_run
 from worldloom.learn.runs.training_run import TrainingRequest, run_training
-from worldloom.learn.training.world_identity import ChangedWorldError
+from worldloom.learn.training.world_identity import ChangedWorldError, identity_of
 
 CONFIG = PPOConfig(num_envs=2, num_steps=4, epochs=1, total_steps=8, device="cpu", policy=PolicyConfig(hidden=(4,)))
 
@@ -252,3 +261,80 @@ def test_policies_are_not_played_under_other_rules(run, monkeypatch):
         assert open_run(run, allow_changed_world=True).changed_world == ("the constant `reward` (1.0, now 5.0)",)
     registered(monkeypatch, pond())
     assert open_run(run).changed_world == ()
+
+
+# -- experiments, and policies of other runs --------------------------------------------------------------------------
+
+
+def folders(path: Path, request: TrainingRequest):
+    """How each experiment of several trainings is continued, and the message or request of its first training."""
+    sweep_plan = SweepPlan(("learning_rate=1e-4:1e-3",), trials=1, sampler="random", pruner="none")
+    population_plan = PopulationPlan(("learning_rate=1e-4:1e-3",), population=2, generation_steps=8)
+    trial = SweepFolder(path / "sweep", request, sweep_plan)
+    member = PopulationFolder(path / "pbt", request, population_plan)
+    seeds = SeedFolder(path / "seeds", request, [0])
+    return {"sweep": (trial, sweep_plan), "pbt": (member, population_plan), "seeds": (seeds, None)}
+
+
+def continued(kind: str, folder, plan, allow: bool):
+    """Continue an experiment; the content of its file afterwards."""
+    request = replace(folder.request, run_dir=folder.path, resume="auto", allow_changed_world=allow)
+    if kind == "seeds":
+        with open_seed_folder(request, folder.seeds):
+            pass
+    elif kind == "sweep":
+        sweep(request, plan)
+    else:
+        train_population(request, plan)
+    return json.loads(next(folder.path.glob("*.json")).read_text())
+
+
+@pytest.mark.parametrize("kind", ["seeds", "sweep", "pbt"])
+def test_an_experiment_is_not_continued_with_other_rules(kind, tmp_path, monkeypatch):
+    if kind == "sweep":
+        pytest.importorskip("optuna")
+    registered(monkeypatch, pond())
+    folder, plan = folders(tmp_path, TrainingRequest("Pond-test", "ppo", replace(CONFIG, schedule="constant")))[kind]
+    folder.path.mkdir()
+    folder.world = identity_of(pond()).as_dict()
+    folder.write()
+    registered(monkeypatch, pond(5.0))
+    with pytest.raises(ChangedWorldError, match=r"the constant `reward` .* since the trainings in .* were started"):
+        continued(kind, folder, plan, allow=False)
+    with pytest.warns(UserWarning, match="which was allowed"):
+        content = continued(kind, folder, plan, allow=True)
+    assert content["world"]["hash"] == pond(5.0).hash
+    assert content["world"]["changes"] == [
+        {"changed": ["the constant `reward` (1.0, now 5.0)"], "from": folder.world["hash"]}
+    ]
+
+
+def test_a_training_ends_where_the_world_was_edited_during_its_experiment(tmp_path, monkeypatch):
+    registered(monkeypatch, pond(5.0))
+    experiments = folders(tmp_path, TrainingRequest("Pond-test", "ppo", CONFIG))
+    for folder, _ in experiments.values():
+        folder.world = identity_of(pond()).as_dict()
+    trial, member, seeds = (folder for folder, _ in experiments.values())
+    answer = train_trial(trial.message(0, {"learning_rate": 1e-3}, {"names": []}))
+    assert answer["state"] == "unwritable" and "has changed since the experiment was started" in answer["error"]
+    answer = train_member(member.message(0, 0, member.starts(0)[0]))
+    assert "has changed since the experiment was started" in answer["unusable"]
+    with pytest.raises(ChangedWorldError, match="or start again with --resume"):
+        run_training(seeds.request_of(0))
+
+
+def test_processes_of_one_training_have_one_world(monkeypatch, tmp_path):
+    registered(monkeypatch, pond(5.0))
+    leaders = identity_of(pond()).as_dict()
+    monkeypatch.setattr(training_run, "_broadcast_object", lambda value, ranks: (*value[:2], leaders))
+    with pytest.raises(ChangedWorldError, match="since the leading process read it: train with the same files"):
+        run_training(TrainingRequest("Pond-test", "ppo", CONFIG, run_dir=tmp_path / "run"))
+
+
+def test_policies_of_a_run_with_other_rules_are_used_with_a_note(run, monkeypatch):
+    registered(monkeypatch, pond(5.0))
+    request = TrainingRequest("Pond-test", "ppo", CONFIG, start_from=str(run))
+    with pytest.warns(UserWarning, match="`reward` .* has changed since policy 'Ball' of .* was trained"):
+        assert list(load_starts(request)) == ["Ball"]
+    with pytest.warns(UserWarning, match="`reward` .* has changed since policy 'Ball' of .* was trained"):
+        load_opponents(replace(request, start_from="", opponents={"Ball": str(run)}), None)

@@ -22,6 +22,7 @@ from worldloom.core.registry.world_files import find
 from worldloom.learn.algorithms.registry import algorithm
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.config.tuned_defaults import POLICY_SETTINGS, SHARED_POLICIES, has_tuned_config, tuned_config
+from worldloom.learn.runs.run_folder import holds_run
 from worldloom.learn.runs.training_run import TrainingRequest, resolve_world
 from worldloom.learn.tracking.make_trackers import TRACKER_CLASSES
 from worldloom.learn.tracking.tracker_ids import read_tracker_ids
@@ -181,7 +182,7 @@ def _resumed(command: TrainT, run: TrainingRequest) -> TrainT:
     ).env
     command.no_video |= not run.video
     request = command.request()
-    if not request.allow_changed_world:
+    if not request.allow_changed_world or not holds_run(run.run_dir or Path()):  # an experiment keeps it
         _require_unchanged("--config", request.world_config, run.world_config, run)
     _require_unchanged("--policies", request.policies, run.policies, run)
     _require_unchanged("--frozen", request.frozen, run.frozen, run)

@@ -16,9 +16,10 @@ from worldloom.cli.commands.train import Train
 from worldloom.core.base.console import without_notices
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.world_files import find
-from worldloom.learn.experiments.experiment_file import make_folder
+from worldloom.learn.experiments.experiment_file import continued_world, make_folder
 from worldloom.learn.runs.run_folder import EXPERIMENTS, default_folder, holds_run
 from worldloom.learn.tracking.make_trackers import make_trackers
+from worldloom.learn.training.world_identity import identity_of
 from worldloom.terminal import closed_output, console
 from worldloom.terminal.flags import names
 
@@ -40,6 +41,8 @@ class ExperimentFolder(Protocol):
     plan: Any
     """Its own settings, a dataclass."""
     results: Any
+    world: dict[str, Any] | None
+    """The identity of its world."""
 
     def first_run(self) -> Path:
         """The folder of its first training."""
@@ -163,6 +166,9 @@ class ExperimentCommand(Train, Generic[FolderT]):
                 if new != old and not self.may_change(field.name, new, old):
                     self.refuse(field.name, new, old, folder.path)
             folder.results = saved.results
+            folder.world = continued_world(request, saved.world, folder.path / self.file)
+        else:
+            folder.world = identity_of(find(request.env)).as_dict()
         folder.write()
         return folder
 

@@ -14,7 +14,7 @@ from worldloom.learn.experiments.seed_folder import SeedFolder, SeedResult
 from worldloom.learn.experiments.worker_process import WorkerProcess
 from worldloom.learn.runs.metrics_file import METRICS
 from worldloom.learn.runs.metrics_reader import MetricsReader
-from worldloom.learn.runs.training_run import request_to_dict
+from worldloom.learn.runs.request_message import request_to_message
 from worldloom.learn.training.progress import Progress
 
 WORKER = "worldloom.cli.training.seed_worker"
@@ -68,8 +68,7 @@ def train_side_by_side(
 
 def _start(folder: SeedFolder, seed: int, tracking: Mapping[str, Any], cores: Sequence[int]) -> WorkerProcess:
     request = {
-        "request": request_to_dict(folder.request_of(seed)),
-        "folder": str(folder.run_path(seed)),
+        **request_to_message(folder.request_of(seed), folder.run_path(seed)),
         "tracking": dict(tracking),
     }
     log = folder.path / f"seed_{seed}.log"

@@ -14,12 +14,13 @@ def train_seed(message: Message, send: Send) -> None:
     from worldloom.cli.training.stop_on_signal import StopOnSignal, TrainingAborted
     from worldloom.core.base.errors import WorldloomError
     from worldloom.learn.experiments.seed_folder import seed_result
-    from worldloom.learn.runs.training_run import request_from_dict, run_training
+    from worldloom.learn.runs.request_message import request_from_message
+    from worldloom.learn.runs.training_run import run_training
     from worldloom.learn.tracking.make_trackers import make_trackers
 
     stopping = StopOnSignal()
     try:
-        request = request_from_dict(message["request"], Path(message["folder"]), "auto")
+        request = request_from_message(message)
         trackers = make_trackers(**message["tracking"])
         with stopping, ExitStack() as stack:
             for tracker in trackers:

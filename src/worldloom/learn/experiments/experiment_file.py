@@ -8,10 +8,13 @@ from typing import IO, Any
 
 from worldloom.core.base.errors import InputError, StorageError
 from worldloom.core.base.files import reject_symlink, write_error
-from worldloom.core.registry.world_files import file_and_id
+from worldloom.core.registry.world_files import file_and_id, find
 from worldloom.learn.config.json_files import read_json, short_repr
 from worldloom.learn.runs.known_worlds import remember_world
 from worldloom.learn.runs.run_folder import locked, reject_link
+from worldloom.learn.runs.training_request import TrainingRequest
+from worldloom.learn.training.world_history import checked_changes
+from worldloom.learn.training.world_identity import identity_of, require_same_world
 
 
 def read_experiment(file: Path, format_: int, what: str) -> dict[str, Any]:
@@ -49,6 +52,20 @@ def require_same(new: Mapping[str, Any], old: Mapping[str, Any], file: Path) -> 
                 f"{name} is {short_repr(new[name])}, and {short_repr(old[name])} in {file}: "
                 "give the same to continue, or use another folder"
             )
+
+
+def continued_world(request: TrainingRequest, saved: Any, file: Path) -> dict[str, Any]:
+    """The identity of the world in which an experiment is continued, for its file, with the changes that were allowed.
+
+    ChangedWorldError where it is not ``saved``, the one that ``file`` holds, and the request does not allow that.
+    """
+    definition = find(request.env)
+    since = f"the trainings in {file.parent} were started"
+    changed = require_same_world(saved, definition, str(file), since=since, allow=request.allow_changed_world)
+    log = [] if saved is None else checked_changes(saved.get("changes", []))
+    if changed:
+        log.append({"changed": changed, "from": saved["hash"]})
+    return {**identity_of(definition).as_dict(), "changes": log}
 
 
 def make_folder(path: Path, env: str) -> IO[str]:

@@ -22,11 +22,12 @@ from worldloom.core.base.errors import InputError
 from worldloom.core.base.files import write_file
 from worldloom.core.registry.world_files import find
 from worldloom.learn.config.json_files import as_float, is_count, short_repr
-from worldloom.learn.experiments.experiment_file import make_folder, read_experiment
+from worldloom.learn.experiments.experiment_file import continued_world, make_folder, read_experiment
 from worldloom.learn.experiments.seed_list import format_seeds
 from worldloom.learn.runs.run_folder import SEEDS, default_folder, holds_run
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict, request_to_dict
 from worldloom.learn.runs.training_run import TrainingResult
+from worldloom.learn.training.world_identity import KEY, identity_of
 
 FORMAT = 1
 """Version of the layout of ``seeds.json``."""
@@ -85,12 +86,14 @@ class SeedFolder:
     Attributes:
         path, request, seeds: As given.
         results: The result of every seed that has one, by seed.
+        world: The identity of the world that they are trained in, for the file; None where that does not say.
     """
 
     def __init__(
         self, path: Path, request: TrainingRequest, seeds: Sequence[int], results: Sequence[SeedResult] = ()
     ) -> None:
         self.path, self.request, self.seeds = path, request, tuple(seeds)
+        self.world: dict[str, Any] | None = None
         self.results = {result.seed: result for result in results}
 
     def run_path(self, seed: int) -> Path:
@@ -100,7 +103,8 @@ class SeedFolder:
     def request_of(self, seed: int) -> TrainingRequest:
         """The training of one seed; it continues the run that its folder may hold."""
         config = replace(self.request.config, seed=seed)
-        return replace(self.request, config=config, run_dir=self.run_path(seed), resume="auto")
+        run_dir, expected = self.run_path(seed), self.world
+        return replace(self.request, config=config, run_dir=run_dir, resume="auto", expected_world=expected)
 
     def pending(self) -> list[int]:
         """The seeds whose training has not reached its end."""
@@ -124,6 +128,7 @@ class SeedFolder:
             "format": FORMAT,
             "seeds": list(self.seeds),
             "request": request_to_dict(self.request),
+            KEY: self.world,
             "results": [asdict(self.results[seed]) for seed in self.seeds if seed in self.results],
         }
         write_file(self.path / SEEDS, json.dumps(content, indent=2) + "\n")
@@ -150,6 +155,7 @@ def open_seed_folder(request: TrainingRequest, seeds: Sequence[int]) -> Iterator
     path = path or default_folder(find(request.env).id, request.algorithm, None)
     with make_folder(path, request.env):
         results: list[SeedResult] = []
+        world = identity_of(find(request.env)).as_dict()
         if holds_seeds(path):  # now that no other process may write it
             if request.resume == "no":
                 raise InputError(f"{path} already holds runs: give --resume to continue them, or another --run-dir")
@@ -159,7 +165,9 @@ def open_seed_folder(request: TrainingRequest, seeds: Sequence[int]) -> Iterator
                     f"{path} has seed {missing[0]}: omit --seeds, or name {format_seeds(saved.seeds)} and more"
                 )
             results = list(saved.results.values())
+            world = continued_world(request, saved.world, path / SEEDS)
         folder = SeedFolder(path, request, seeds, results)
+        folder.world = world
         folder.write()
         yield folder
 
@@ -177,7 +185,9 @@ def read_seed_folder(path: Path) -> SeedFolder:
     if not isinstance(results, list):
         raise InputError(f"'results' in {file} must be a list of results, not {short_repr(results)}")
     checked = [_checked_result(values, seeds, file) for values in results]
-    return SeedFolder(folder, request_from_dict(request, folder, file=file), seeds, checked)
+    saved = SeedFolder(folder, request_from_dict(request, folder, file=file), seeds, checked)
+    saved.world = values.get(KEY)
+    return saved
 
 
 def _checked_result(values: Any, seeds: Sequence[int], file: Path) -> SeedResult:

@@ -42,6 +42,7 @@ class SavedPolicy:
         tensors: Parameters and observation statistics, by the names of the network's ``state_dict``.
         value_moments: Running moments of the value targets, with which a training of it continues; empty where it was
             trained without ``normalize_values``.
+        identity: The identity of the run's world as its checkpoint holds it; None where it does not.
     """
 
     source: str
@@ -54,6 +55,7 @@ class SavedPolicy:
     tensors: Mapping[str, Tensor]
     value_moments: Mapping[str, Tensor] = field(default_factory=dict)
     q_settings: Mapping[str, Any] = field(default_factory=dict)
+    identity: Any = None
 
     def applied_to(self, config: ConfigT) -> ConfigT:
         """``config`` with the network of this policy."""

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shutil
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -19,7 +20,7 @@ import torch
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.files import write_error
-from worldloom.core.registry.world_files import file_and_id
+from worldloom.core.registry.world_files import file_and_id, find
 from worldloom.learn.agents.policy_groups import POLICY_NAME
 from worldloom.learn.config.dqn_config import DQNConfig
 from worldloom.learn.config.json_files import short_repr
@@ -32,6 +33,7 @@ from worldloom.learn.runs.checkpoint_files import CHECKPOINT_NAME, load_checkpoi
 from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
 from worldloom.learn.runs.run_folder import CHECKPOINTS, OPPONENTS, holds_run, read_config
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict
+from worldloom.learn.training.world_identity import KEY, changed_sentence, changes, checked_identity
 
 POLICY_PREFIX = "/policy/"
 """What follows the name of a policy in the names of its parameters in a checkpoint."""
@@ -75,7 +77,8 @@ def load_policy(run: Path | str, policy: str = "", checkpoint: str = "last", def
     folder = Path(run).expanduser()
     request = request_from_dict(read_config(folder), folder)
     checkpoints = Checkpoints(folder / CHECKPOINTS)
-    tensors = load_checkpoint(choose_checkpoint(checkpoints, checkpoint, folder)).tensors
+    saved = load_checkpoint(choose_checkpoint(checkpoints, checkpoint, folder))
+    tensors = saved.tensors
     names = list(dict.fromkeys(name.partition(POLICY_PREFIX)[0] for name in tensors if POLICY_PREFIX in name))
     name = policy or (default if default in names else names[0] if len(names) == 1 else "")
     if name not in names:
@@ -93,6 +96,7 @@ def load_policy(run: Path | str, policy: str = "", checkpoint: str = "last", def
         tensors=_with_prefix(tensors, f"{name}{POLICY_PREFIX}"),
         value_moments=_with_prefix(tensors, f"{name}{VALUES_PREFIX}"),
         q_settings={key: getattr(config, key) for key in Q_SETTINGS} if isinstance(config, DQNConfig) else {},
+        identity=saved.state.get(KEY),
     )
 
 
@@ -118,6 +122,7 @@ def load_opponents(request: TrainingRequest, copied_to: Path | None) -> dict[str
         else:
             source = parse_source(text)
             opponents[name] = load_policy(source.run, source.policy, source.checkpoint, default=name)
+            _note_other_rules(opponents[name], request)
     return opponents
 
 
@@ -133,7 +138,19 @@ def load_starts(request: TrainingRequest) -> dict[str, SavedPolicy]:
         if own_network(saved.algorithm) == own_network(request.algorithm):
             _require_same_network(name, saved, own)
         starts[name] = saved
+        _note_other_rules(saved, request)
     return starts
+
+
+def _note_other_rules(saved: SavedPolicy, request: TrainingRequest) -> None:
+    """Warn where the rules of the world have changed since a policy was trained; it may be used all the same."""
+    definition = find(request.env)
+    if saved.identity is None or saved.world != definition.id:
+        return
+    identity = checked_identity(saved.identity, f"the run in {saved.source}")
+    if changed := changes(identity, definition):
+        since = f"policy '{saved.name}' of {saved.source} was trained"
+        warnings.warn(changed_sentence(changed, identity, definition, since), stacklevel=4)
 
 
 def _require_same_network(name: str, saved: SavedPolicy, own: TrainConfig) -> None:
@@ -156,7 +173,7 @@ def save_copy(folder: Path, name: str, policy: SavedPolicy) -> None:
     """Copy ``policy`` into the folder of a run, as its policy ``name``."""
     target = _copy_path(folder, name)
     # An opponent is frozen, so that its value moments are not needed.
-    left_out = ("tensors", "config", "value_moments", "q_settings")
+    left_out = ("tensors", "config", "value_moments", "q_settings", "identity")
     state: dict[str, Any] = {key: value for key, value in vars(policy).items() if key not in left_out}
     writing = target.with_name(f".writing_{secrets.token_hex(8)}")
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.world_files import file_and_id, find, reference
 from worldloom.learn.agents.agent_group import agent_counts
 from worldloom.learn.agents.policy_groups import PolicyGroup
@@ -20,6 +21,7 @@ from worldloom.learn.config.serialization import config_from_dict, config_to_dic
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.opponents.saved_policy import SavedPolicy
 from worldloom.learn.runs.known_worlds import is_known_world
+from worldloom.learn.training.world_identity import require_same_world
 
 FORMAT = 1
 """Version of the layout of ``config.json``."""
@@ -51,7 +53,7 @@ COMMON_SETTINGS = (
 )
 """Settings that a single policy cannot have of its own."""
 
-UNSTORED = ("run_dir", "resume", "allow_changed_world")
+UNSTORED = ("run_dir", "resume", "allow_changed_world", "expected_world")
 """Parts of a request that are not stored in ``config.json``."""
 
 Resume = Literal["no", "yes", "auto"]
@@ -84,6 +86,8 @@ class TrainingRequest:
             ``opponents``; empty for random ones.
         allow_changed_world: Whether a run may be resumed although the rules of its world have changed. The change is
             logged in the run. It is not stored.
+        expected_world: The identity of the world, as JSON values, that the experiment of this training was started
+            with; None for any. It is not stored either.
     """
 
     env: str
@@ -104,6 +108,7 @@ class TrainingRequest:
     video: bool = True
     start_from: str = ""
     allow_changed_world: bool = False
+    expected_world: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -319,6 +324,20 @@ def request_from_dict(
         return request
     except InputError as error:
         raise InputError(f"{file} cannot be used: {error}") from None
+
+
+def find_world(request: TrainingRequest) -> Definition:
+    """The world of a request; ChangedWorldError where it is not the expected one, since its file was edited."""
+    definition = find(request.env)
+    if request.expected_world is not None:
+        require_same_world(
+            request.expected_world,
+            definition,
+            "the request",
+            since="the experiment was started",
+            fix="undo the change, or start again with --resume",
+        )
+    return definition
 
 
 def resolve_world(request: TrainingRequest, env: str = "", how: str = "--env {file}") -> TrainingRequest:

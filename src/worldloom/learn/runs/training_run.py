@@ -17,7 +17,7 @@ import torch.distributed as dist
 from worldloom.core.base.device import resolve
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.definition import Definition
-from worldloom.core.registry.world_files import file_and_id, find
+from worldloom.core.registry.world_files import file_and_id
 from worldloom.core.runtime import fault_summary
 from worldloom.core.runtime.fault_summary import FaultSummary
 from worldloom.core.simulation import Simulation
@@ -43,6 +43,7 @@ from worldloom.learn.runs.training_request import (
     FORMAT,
     Resume,
     TrainingRequest,
+    find_world,
     request_from_dict,
     request_to_dict,
     resolve_world,
@@ -51,7 +52,7 @@ from worldloom.learn.training.callbacks import Callback, StopAt
 from worldloom.learn.training.divergence_check import DivergedError
 from worldloom.learn.training.episode_starts import UnfinishedEpisodes
 from worldloom.learn.training.trainer import Trainer
-from worldloom.learn.training.world_identity import ChangedWorldError
+from worldloom.learn.training.world_identity import ChangedWorldError, identity_of, require_same_world
 
 __all__ = [
     "FORMAT",
@@ -120,10 +121,14 @@ def _train(
     on_folder: Callable[[Path], None] | None,
     ranks: Ranks,
 ) -> TrainingResult:
-    world, trainer_class = find(request.env), algorithm(request.algorithm)[0]
+    world, trainer_class = find_world(request), algorithm(request.algorithm)[0]
     path, resumes = _choose_folder(request, world) if ranks.is_leader else (None, False)
     begins = ranks.is_leader and _begins(request, path if resumes else None)
-    resumed_path, begins = _broadcast_object((path if resumes else None, begins), ranks)
+    leaders_world = identity_of(world).as_dict() if ranks.is_leader and not ranks.is_single else None
+    resumed_path, begins, leaders_world = _broadcast_object((path if resumes else None, begins, leaders_world), ranks)
+    if leaders_world is not None:
+        fix = "train with the same files on all machines"
+        require_same_world(leaders_world, world, "the request", since="the leading process read it", fix=fix)
     opponents = load_opponents(request, resumed_path)
     saved = opponents | (load_starts(request) if begins else {})
     on_cpu = resolve(config.device)[0].is_cpu

@@ -47,7 +47,7 @@ class WorldHistory:
             config=self.identity.config,
             allow=allow,
         )
-        self.changes = [] if saved is None else _checked_changes(saved.get("changes", []))
+        self.changes = [] if saved is None else checked_changes(saved.get("changes", []))
         if changed:
             self.changes.append({"iteration": iteration, "steps": steps, "changed": changed, "from": saved["hash"]})
         elif saved is not None:
@@ -65,13 +65,13 @@ def _note_version(old: str | None) -> None:
         )
 
 
-def _checked_changes(saved: Any) -> list[dict[str, Any]]:
-    """The log of a checkpoint; InputError where it is damaged."""
+def checked_changes(saved: Any) -> list[dict[str, Any]]:
+    """The log of a checkpoint or of an experiment; InputError where it is damaged."""
     try:
         for entry in saved:
             is_text = all(isinstance(text, str) for text in [*entry["changed"], entry["from"]])
-            if not is_text or not is_count(entry["iteration"]) or not is_count(entry["steps"]):
+            if not is_text or not all(is_count(entry.get(key, 0)) for key in ("iteration", "steps")):
                 raise ValueError
         return list(saved)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError("the log of changed rules in the saved training is damaged: use another checkpoint") from None

@@ -135,6 +135,7 @@ def require_same_world(
     since: str,
     config: Mapping[str, str] | None = None,
     allow: bool = False,
+    fix: str = f"undo the change, or go on with {ALLOW} (in Python allow_changed_world=True)",
 ) -> list[str]:
     """ChangedWorldError where a world is not the one of a run, unless that is allowed; then a warning.
 
@@ -145,6 +146,7 @@ def require_same_world(
         since: What happened with the saved world, such as ``this run was trained``.
         config: Its configuration; None where it may be another one.
         allow: Go on with a warning.
+        fix: What to do, for the error.
 
     Returns:
         What has changed, in words.
@@ -161,9 +163,7 @@ def require_same_world(
     if changed:
         sentence = changed_sentence(changed, identity, definition, since)
         if not allow:
-            raise ChangedWorldError(
-                f"{sentence}: undo the change, or go on with {ALLOW} (in Python allow_changed_world=True)"
-            )
+            raise ChangedWorldError(f"{sentence}: {fix}")
         warnings.warn(f"{sentence}, which was allowed", stacklevel=3)
     return changed
 

@@ -17,7 +17,7 @@ import torch
 
 from worldloom.core.base.errors import InputError, WorldloomError
 from worldloom.core.base.files import write_file
-from worldloom.core.registry.world_files import file_and_id, find
+from worldloom.core.registry.world_files import file_and_id
 from worldloom.core.simulation import Simulation
 from worldloom.learn.algorithms.policy_trainer import PolicyTrainer
 from worldloom.learn.algorithms.registry import algorithm
@@ -26,10 +26,11 @@ from worldloom.learn.experiments.search.apply_settings import setting_of, with_s
 from worldloom.learn.runs.checkpoint_files import Checkpoint, load_checkpoint, read_metadata, verify_checkpoint
 from worldloom.learn.runs.checkpoints import Checkpoints
 from worldloom.learn.runs.known_worlds import remember_world
+from worldloom.learn.runs.request_message import request_from_message
 from worldloom.learn.runs.run_folder import CHECKPOINTS, CONFIG, RunFolder, holds_run
 from worldloom.learn.runs.run_recorder import RunRecorder
 from worldloom.learn.runs.saved_policies import load_opponents, load_starts, save_copy
-from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict, request_to_dict
+from worldloom.learn.runs.training_request import TrainingRequest, find_world, request_to_dict
 from worldloom.learn.training.callbacks import Callback
 from worldloom.learn.training.divergence_check import DivergedError
 from worldloom.learn.training.progress import Progress
@@ -74,7 +75,7 @@ def _train_member(
     if (done := _find(folder, message["end"], exact=False)) is not None:
         metadata = verify_checkpoint(done)
         return _answer(metadata.score, metadata.steps, float(metadata.state["seconds"]))
-    request = request_from_dict(message["request"], folder, "auto")
+    request = request_from_message(message)
     member = None if members is None else members.pop(message["folder"], None)
     if member is not None and not member.can_continue(request, message["search"], message["start"]):
         member.close()
@@ -124,7 +125,7 @@ class Member:
         saved = opponents | ({} if start else load_starts(request))
         config = scheduled.config
         self._worlds = Simulation(
-            find(request.env),
+            find_world(request),
             config.num_envs,
             config.device,
             seed=config.seed,

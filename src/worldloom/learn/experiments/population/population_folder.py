@@ -25,8 +25,10 @@ from worldloom.learn.experiments.population.evolution import Evolution, Initial,
 from worldloom.learn.experiments.population.member_result import MemberResult, checked_member
 from worldloom.learn.experiments.search.apply_settings import setting_of, with_settings
 from worldloom.learn.experiments.search.search_space import parse_space
+from worldloom.learn.runs.request_message import request_to_message
 from worldloom.learn.runs.run_folder import POPULATION
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict, request_to_dict
+from worldloom.learn.training.world_identity import KEY
 
 FORMAT = 1
 """Version of the layout of ``population.json``."""
@@ -79,12 +81,14 @@ class PopulationFolder:
         path, request, plan: As given.
         space: The searched settings.
         results: Results by generation and member.
+        world: The identity of the world that it is trained in, for its file; None where that does not say.
     """
 
     def __init__(
         self, path: Path, request: TrainingRequest, plan: PopulationPlan, results: Sequence[MemberResult] = ()
     ) -> None:
         self.path, self.request, self.plan = path, request, plan
+        self.world: dict[str, Any] | None = None
         self.space = as_floats(parse_space(plan.search, request), request)
         check_changeable(self.space, request)
         replace(request.config, seed=request.config.seed + plan.population - 1)  # InputError where it is too large
@@ -150,10 +154,10 @@ class PopulationFolder:
     def message(self, generation: int, member: int, start: Start) -> dict[str, Any]:
         """The training of a member, see :func:`~worldloom.learn.experiments.population.member_job.train_member`."""
         request = with_settings(self.request, start.settings)
-        request = replace(request, config=replace(request.config, seed=self.request.config.seed + member))
+        config = replace(request.config, seed=self.request.config.seed + member)
+        request = replace(request, config=config, expected_world=self.world)
         return {
-            "request": request_to_dict(request),
-            "folder": str(self.member_path(member).absolute()),
+            **request_to_message(request, self.member_path(member).absolute()),
             "search": [dimension.name for dimension in self.space],
             "source": "" if start.source == member else str(self.member_path(start.source).absolute()),
             "start": self.start_steps(generation, start),
@@ -179,6 +183,7 @@ class PopulationFolder:
             "format": FORMAT,
             **asdict(self.plan),
             "request": request_to_dict(self.request),
+            KEY: self.world,
             "results": [self.results[key].as_dict() for key in sorted(self.results)],
         }
         write_file(self.path / POPULATION, json.dumps(content, indent=2) + "\n")
@@ -201,6 +206,7 @@ def read_population_folder(path: Path) -> PopulationFolder:
         raise InputError(f"'results' in {file} must be a list of results, not {short_repr(results)}")
     plan = _checked_plan(values, file)
     population = PopulationFolder(folder, request_from_dict(request, folder, file=file), plan)
+    population.world = values.get(KEY)
     for entry in results:
         try:
             result = checked_member(entry, population.space, plan.population)

@@ -7,7 +7,7 @@ from typing import Any
 
 from worldloom.core.base.errors import InputError, StorageError
 from worldloom.core.registry.world_files import find
-from worldloom.learn.experiments.experiment_file import make_folder, require_same
+from worldloom.learn.experiments.experiment_file import continued_world, make_folder, require_same
 from worldloom.learn.experiments.jobs.executor import DIED, Executor, InTurn
 from worldloom.learn.experiments.population.evolution import Start
 from worldloom.learn.experiments.population.member_job import INTERRUPTED, UNUSABLE, Member, train_member
@@ -20,6 +20,7 @@ from worldloom.learn.experiments.population.population_folder import (
 )
 from worldloom.learn.runs.run_folder import POPULATION, default_folder
 from worldloom.learn.runs.training_request import TrainingRequest, request_to_dict
+from worldloom.learn.training.world_identity import identity_of
 
 
 def run_population(
@@ -93,6 +94,9 @@ def train_population(
             require_same(vars(plan), vars(saved.plan), folder.path / POPULATION)
             require_same(request_to_dict(request), request_to_dict(saved.request), folder.path / POPULATION)
             folder.results = saved.results
+            folder.world = continued_world(request, saved.world, folder.path / POPULATION)
+        else:
+            folder.world = identity_of(find(request.env)).as_dict()
         folder.write()
         try:
             in_turn = InTurn(lambda message, callbacks: train_member(message, callbacks, members))

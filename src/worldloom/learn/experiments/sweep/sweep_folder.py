@@ -25,8 +25,10 @@ from worldloom.learn.experiments.search.search_space import parse_space
 from worldloom.learn.experiments.sweep.objective import Objective, ObjectiveName
 from worldloom.learn.experiments.sweep.proposals import PrunerName, SamplerName, propose
 from worldloom.learn.experiments.sweep.trial_result import TrialResult, checked_result
+from worldloom.learn.runs.request_message import request_to_message
 from worldloom.learn.runs.run_folder import SWEEP
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict, request_to_dict
+from worldloom.learn.training.world_identity import KEY
 
 FORMAT = 1
 """Version of the layout of ``sweep.json``."""
@@ -79,12 +81,14 @@ class SweepFolder:
         space: The searched settings.
         objective: What is optimized.
         results: The result of every trial that has ended, by number.
+        world: The identity of the world that it is trained in, for its file; None where that does not say.
     """
 
     def __init__(
         self, path: Path, request: TrainingRequest, plan: SweepPlan, results: Sequence[TrialResult] = ()
     ) -> None:
         self.path, self.request, self.plan = path, request, plan
+        self.world: dict[str, Any] | None = None
         self.space = parse_space(plan.search, request)
         self.objective = Objective(plan.objective, plan.target)
         self.results = {result.number: result for result in results}
@@ -115,12 +119,9 @@ class SweepFolder:
 
     def message(self, number: int, settings: Mapping[str, Any], tracking: Mapping[str, Any]) -> dict[str, Any]:
         """The training of a trial, see :func:`~worldloom.learn.experiments.sweep.trial_job.train_trial`."""
-        request = with_settings(self.request, settings)
+        request = replace(with_settings(self.request, settings), expected_world=self.world)
         runs = [
-            {
-                "request": request_to_dict(replace(request, config=replace(request.config, seed=seed))),
-                "folder": str(p.absolute()),
-            }
+            request_to_message(replace(request, config=replace(request.config, seed=seed)), p.absolute())
             for seed, p in zip(self.plan.seeds, self.run_paths(number), strict=True)
         ]
         earlier = None
@@ -171,6 +172,7 @@ class SweepFolder:
             "format": FORMAT,
             **asdict(self.plan),
             "request": request_to_dict(self.request),
+            KEY: self.world,
             "results": [self.results[number].as_dict() for number in sorted(self.results)],
         }
         write_file(self.path / SWEEP, json.dumps(content, indent=2) + "\n")
@@ -192,6 +194,7 @@ def read_sweep_folder(path: Path) -> SweepFolder:
     if not isinstance(results, list):
         raise InputError(f"'results' in {file} must be a list of results, not {short_repr(results)}")
     sweep = SweepFolder(folder, request_from_dict(request, folder, file=file), _checked_plan(values, file))
+    sweep.world = values.get(KEY)
     for entry in results:
         try:
             result = checked_result(entry, sweep.space)

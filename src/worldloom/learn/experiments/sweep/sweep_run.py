@@ -8,7 +8,7 @@ from typing import Any
 
 from worldloom.core.base.errors import InputError, StorageError
 from worldloom.core.registry.world_files import find
-from worldloom.learn.experiments.experiment_file import make_folder, require_same
+from worldloom.learn.experiments.experiment_file import continued_world, make_folder, require_same
 from worldloom.learn.experiments.jobs.executor import DIED, Executor, InTurn
 from worldloom.learn.experiments.sweep.proposals import require_optuna
 from worldloom.learn.experiments.sweep.sweep_folder import SweepFolder, SweepPlan, holds_sweep, read_sweep_folder
@@ -16,6 +16,7 @@ from worldloom.learn.experiments.sweep.trial_job import INTERRUPTED, UNWRITABLE,
 from worldloom.learn.experiments.sweep.trial_result import TrialResult
 from worldloom.learn.runs.run_folder import SWEEP, default_folder
 from worldloom.learn.runs.training_request import TrainingRequest, request_to_dict
+from worldloom.learn.training.world_identity import identity_of
 
 
 def run_sweep(
@@ -92,6 +93,9 @@ def sweep(
             require_same(fixed, vars(saved.plan), folder.path / SWEEP)
             require_same(request_to_dict(request), request_to_dict(saved.request), folder.path / SWEEP)
             folder.results = saved.results
+            folder.world = continued_world(request, saved.world, folder.path / SWEEP)
+        else:
+            folder.world = identity_of(find(request.env)).as_dict()
         folder.write()
         run_sweep(folder, InTurn(train_trial), {"names": []}, on_result)
     return folder

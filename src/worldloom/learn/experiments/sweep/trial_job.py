@@ -6,7 +6,6 @@ import gc
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,14 +16,17 @@ from worldloom.learn.experiments.sweep.objective import Objective, ReportTimes, 
 from worldloom.learn.experiments.sweep.proposals import median_rule
 from worldloom.learn.experiments.sweep.score_callback import ScoreCallback
 from worldloom.learn.runs.checkpoint_files import one_line
-from worldloom.learn.runs.training_run import TrainingRequest, request_from_dict, run_training
+from worldloom.learn.runs.request_message import request_from_message
+from worldloom.learn.runs.training_run import TrainingRequest, run_training
 from worldloom.learn.tracking.make_trackers import make_trackers
 from worldloom.learn.training.callbacks import Callback
+from worldloom.learn.training.world_identity import ChangedWorldError
 
 INTERRUPTED = "interrupted"
 """The state of a trial that was stopped from outside. It is trained again, from its last checkpoint."""
 UNWRITABLE = "unwritable"
-"""The state of a trial whose folder cannot be used, as where the disk is full. It ends the sweep."""
+"""The state of a trial that cannot be trained, as where the disk is full or the file of the world was edited. It ends
+the sweep."""
 
 
 def train_trial(message: Mapping[str, Any], callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def train_trial(message: Mapping[str, Any], callbacks: Sequence[Callback] = ()) 
     values: list[float | None] = []
     try:
         for index, run in enumerate(message["runs"]):
-            request = request_from_dict(run["request"], Path(run["folder"]), "auto")
+            request = request_from_message(run)
             score = _score(message, request, index)
             seconds, is_complete = _train(request, score, message["tracking"], callbacks)
             values.append(score.value)
@@ -56,7 +58,7 @@ def train_trial(message: Mapping[str, Any], callbacks: Sequence[Callback] = ()) 
             if score.pruned:
                 answer["state"] = "pruned"
                 break
-    except StorageError as error:
+    except (StorageError, ChangedWorldError) as error:
         return {**answer, "state": UNWRITABLE, "error": str(error)}
     except WorldloomError as error:  # settings that do not go together, or a training that diverged
         return {**answer, "state": "failed", "error": str(error)}
