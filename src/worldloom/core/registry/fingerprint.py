@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import dataclasses
 import enum
 import hashlib
@@ -105,7 +104,8 @@ def system_values(system: System) -> dict[str, Any]:
 
 def _function(source: Source, helpers: dict[str, Any]) -> dict[str, Any]:
     """A system or a helper: its text without comments, and the values of the names in it."""
-    return {"text": ast.unparse(_bare(source.tree)), "names": dict(sorted(_constants(source, helpers)))}
+    bare = _bare(source.tree)
+    return {"text": ast.unparse(bare), "names": dict(sorted(_constants(source, bare, helpers)))}
 
 
 def _bare(tree: ast.FunctionDef) -> ast.FunctionDef:
@@ -116,10 +116,17 @@ def _bare(tree: ast.FunctionDef) -> ast.FunctionDef:
         isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
     )
     body = (tree.body[1:] if documented else tree.body) or [ast.Pass()]
-    bare: ast.FunctionDef = _Silent().visit(
-        ast.FunctionDef(tree.name, arguments, [copy.deepcopy(s) for s in body], [], None, None)
-    )
+    bare: ast.FunctionDef = _Silent().visit(ast.FunctionDef(tree.name, arguments, _copied(body), [], None, None))
     return ast.fix_missing_locations(bare)
+
+
+def _copied(node: Any) -> Any:
+    """A copy of a syntax tree without its places in the file; faster than ``copy.deepcopy``."""
+    if isinstance(node, list):
+        return [_copied(item) for item in node]
+    if not isinstance(node, ast.AST):
+        return node
+    return type(node)(**{name: _copied(value) for name, value in ast.iter_fields(node)})
 
 
 class _Silent(ast.NodeTransformer):
@@ -141,13 +148,13 @@ class _Silent(ast.NodeTransformer):
         return node
 
 
-def _constants(source: Source, helpers: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+def _constants(source: Source, bare: ast.FunctionDef, helpers: dict[str, Any]) -> Iterable[tuple[str, Any]]:
     """Every name, plain or dotted, of a Python object, with a description of the object. Helpers go to ``helpers``."""
     own = {a.arg for a in source.tree.args.args} | {
         n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
     seen = source.names()
-    for node in ast.walk(_bare(source.tree)):
+    for node in ast.walk(bare):
         if not isinstance(node, ast.Name | ast.Attribute):
             continue
         value = find_name(node, seen, own)
