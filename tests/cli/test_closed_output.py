@@ -90,8 +90,7 @@ def test_a_closed_terminal_leaves_a_checkpoint(tmp_path, ignored):
     command = [*COMMAND, "--total-steps", str(10**9), "--run-dir", str(folder)]
     child, terminal = pty.fork()
     if child == 0:  # in the new process, whose terminal it is
-        if ignored:
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
         os.execv(command[0], command)
     metrics, end = folder / "metrics.jsonl", time.monotonic() + 300
     while time.monotonic() < end and not (metrics.is_file() and len(read_metrics(folder)) > 2):

@@ -19,6 +19,14 @@ from worldloom.learn.runs.run_recorder import RunRecorder
 COMMON = ("CartPole-v1", *FEW, *SMALL["ppo"], "--schedule", "linear", "--total-steps", str(6 * STEPS["ppo"]))
 
 
+@pytest.fixture(autouse=True)
+def heeded_hangup():
+    """A hangup has its effect also where the tests themselves run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory):
     """The folder of a training run that nothing interrupted."""

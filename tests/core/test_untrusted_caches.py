@@ -85,6 +85,7 @@ def test_new_folders_are_private_under_any_umask(tmp_path):
 PROGRAM = """
 import sys, warp as wp
 import worldloom as wl
+wp.config.optimization_level = 0
 s = wl.Simulation("CartPole-v1", 2, "cpu", seed=0)
 print(wp.config.kernel_cache_dir)
 """

@@ -51,10 +51,11 @@ def run(sim: wl.Simulation, steps: int) -> None:
         sim.step()
 
 
-@pytest.mark.parametrize("gravity", [0.0, -9.8])
-def test_energy_and_momentum_stay_for_a_minute(gravity: float) -> None:
-    sim = simulate(*[BODIES] * len(SUBSTEPS), gravity=np.array((0.0, 0.0, gravity), np.float32))
-    sim.set_config("substeps", np.array(SUBSTEPS, np.int32))
+def test_energy_and_momentum_stay_for_a_minute() -> None:
+    """Without gravity, and in free fall."""
+    sim = simulate(*[BODIES] * (2 * len(SUBSTEPS)))
+    sim.set_config("gravity", np.repeat([(0.0, 0.0, 0.0), (0.0, 0.0, -9.8)], len(SUBSTEPS), axis=0).astype(np.float32))
+    sim.set_config("substeps", np.array(SUBSTEPS * 2, np.int32))
     sim.reset()
     sim[Thing].inertia.numpy()[:, len(BODIES) - 1] = np.diag(MOMENTS)
     sim.step()  # computes the other inertias

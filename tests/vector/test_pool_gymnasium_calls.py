@@ -18,8 +18,9 @@ def cartpole() -> gymnasium.Env:
     return gymnasium.make("CartPole-v1")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def pool():
+    """A pool whose calls have all ended, before and after each test."""
     with ProcessPool([cartpole] * 3, num_workers=2) as pool:
         yield pool
 
@@ -28,6 +29,8 @@ def test_the_number_of_functions_is_the_number_of_environments(pool: ProcessPool
     assert pool.num_envs == 3
     with ProcessPool(cartpole) as one:
         assert one.num_envs == 1
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            one.step(np.zeros(1, int))
     with pytest.raises(wl.InputError, match="a list of 2 such functions"):
         ProcessPool([cartpole] * 3, 2)
 
@@ -110,8 +113,6 @@ def test_a_pool_that_is_closed_says_so_in_gymnasiums_type():
 
 
 def test_wrong_arguments_raise_gymnasiums_types(pool: ProcessPool):
-    with pytest.raises(gymnasium.error.ResetNeeded):
-        pool.step(np.zeros(3, int))
     pool.reset()
     for call, kind in [
         (lambda: pool.step(0), TypeError),

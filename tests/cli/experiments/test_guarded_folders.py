@@ -76,26 +76,26 @@ LOCKED = """
 import sys, time
 from pathlib import Path
 from worldloom.learn.runs.run_folder import locked
-file = locked(Path(sys.argv[1]))
+files = [locked(Path(folder)) for folder in sys.argv[1:]]
 print("locked", flush=True)
 time.sleep(1000)
 """
 
 
-@pytest.mark.parametrize("kind", COMMANDS)
-def test_a_second_command_is_refused_until_the_first_has_ended(worldloom, folders, monkeypatch, kind):
-    monkeypatch.setattr(run_folder, "LOCK_WAIT_S", 0.1)
-    folder = folders / kind
-    command = [sys.executable, "-c", LOCKED, str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
+def test_a_second_command_is_refused_until_the_first_has_ended(worldloom, folders, monkeypatch):
+    paths = [folders / kind for kind in COMMANDS]
+    with subprocess.Popen([sys.executable, "-c", LOCKED, *paths], stdout=subprocess.PIPE, text=True) as first:
         assert first.stdout is not None and first.stdout.readline() == "locked\n"
-        content = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-        code, _, err = worldloom(*MORE[kind][:1], "--resume", "--run-dir", folder, "--quiet")
-        assert code == 2 and f"another process is training in {folder}" in err and err.count("\n") == 1
-        assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == content
+        for kind, folder in zip(COMMANDS, paths, strict=True):
+            monkeypatch.setattr(run_folder, "LOCK_WAIT_S", 0.1)
+            content = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+            code, _, err = worldloom(*MORE[kind][:1], "--resume", "--run-dir", folder, "--quiet")
+            assert code == 2 and f"another process is training in {folder}" in err and err.count("\n") == 1
+            assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == content
         first.send_signal(signal.SIGKILL)
     monkeypatch.setattr(run_folder, "LOCK_WAIT_S", 60.0)
-    assert worldloom(*MORE[kind][:1], "--resume", "--run-dir", folder, "--quiet")[0] == 0
+    for kind, folder in zip(COMMANDS, paths, strict=True):
+        assert worldloom(*MORE[kind][:1], "--resume", "--run-dir", folder, "--quiet")[0] == 0
 
 
 def test_a_second_command_is_refused_at_the_folder_of_the_seeds(worldloom, tmp_path, monkeypatch):
