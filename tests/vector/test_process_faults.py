@@ -303,6 +303,21 @@ def test_an_info_that_is_no_dictionary_is_the_fault_of_its_environment(given: An
         assert truncations.tolist() == [False, True] and infos["fine"][0] == 1
 
 
+class Strict(Moody):
+    """Its reset has no defaults."""
+
+    def reset(self, seed: Any, options: Any) -> Any:
+        return super().reset(seed=seed, options=options)
+
+
+def test_a_new_worker_resets_as_the_pool_does():
+    with ProcessPool(Strict, 2, num_workers=2, autoreset="disabled") as pool:
+        pool.reset()
+        with pytest.raises(WorkerError, match="a new worker has taken over and has reset environment 1"):
+            pool.step(np.array([FINE, RAISE]))
+        assert pool.recv()[3].tolist() == [False, True]
+
+
 def test_too_few_file_descriptors_are_one_sentence():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 12, hard))

@@ -84,7 +84,7 @@ class WorkerProcess:
             for current, seed in zip(list(self.envs), seeds, strict=True):
                 self.send("begun", current, "was reset")
                 try:
-                    observation, _ = self.envs[current].reset(seed=seed)
+                    observation, _ = self.envs[current].reset(seed=seed, options=None)
                     self.memory.observations.put(current, observation)
                 except BaseException:
                     self.send("raised", current, "was reset", traceback.format_exc())
