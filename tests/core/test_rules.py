@@ -176,7 +176,7 @@ def test_the_content_of_a_launch_counts() -> None:
     def rules(factor: float) -> dict[str, str]:
         return wl.Definition("Scaled", wl.World, {}, step=(Scale(factor),)).rules
 
-    assert differences(rules(1.0), rules(2.0)) == ["the data of launch `Scale`"]
+    assert differences(rules(1.0), rules(2.0)) == ["the data, such as a model or a ROM, of the launch `Scale`"]
     assert differences(rules(2.0), rules(2.0)) == []
 
 

@@ -42,9 +42,9 @@ NAMED = 3
 """How many differences a sentence names."""
 _WITH_TEXT = ("system", "function", "launch", "callable")
 """The kinds of parts that are programs, in the order in which differences are named."""
+_DATA = "data of launch "
 _PART = re.compile(
-    r"(system|function|launch|callable|constant|component|number of|data of launch|order of(?: the components of)?)"
-    r" (.*)"
+    r"(system|function|launch|callable|constant|component|number of|order of(?: the components of)?) (.*)"
 )
 _IGNORED = ("ctx", "kind", "type_comment", "type_params", "decorator_list", "returns")
 """Fields of syntax nodes that do not change what a function computes."""
@@ -97,7 +97,7 @@ class _Rules:
                 self.add(
                     name, [type(entry).__qualname__, _digest(_tree(class_text(type(entry)))), launch_columns(entry)]
                 )
-                self.add(f"data of {name}", entry.digest())
+                self.add(f"{_DATA}{name.removeprefix('launch ')}", entry.digest())
             else:
                 name = self._name(entry, f"callable {getattr(entry, '__qualname__', type(entry).__qualname__)}")
                 self._callable(name, entry)
@@ -240,11 +240,17 @@ def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     programs.sort(key=lambda name: _WITH_TEXT.index(name.split(" ", 1)[0]))
     members = [name for name in changed if name.startswith(("component ", "number of "))]
     constants = [name for name in changed if name.startswith("constant ")]
-    rest = [name for name in changed if name not in {*programs, *members, *constants}]
+    data = [name for name in changed if name.startswith(_DATA)]
+    rest = [name for name in changed if name not in {*programs, *members, *constants, *data}]
     shown = [_described(name, old, new) for name in programs]
     # A changed program uses other constants, and new systems change the order.
     shown += [_described(name, old, new) for name in constants if not programs or (name in old and name in new)]
     shown += [_described(name, old, new) for name in members]
+    if data and not any(name.startswith("launch ") for name in programs):  # one file often serves several launches
+        labels = [f"`{name.removeprefix(_DATA)}`" for name in data]
+        shown.append(
+            f"the data, such as a model or a ROM, of the launch{'es' if len(data) > 1 else ''} {joined(labels)}"
+        )
     is_whole = all(name in old and name in new for name in (*programs, *members))
     shown += [_described(name, old, new) for name in rest if is_whole or not name.startswith("order of ")]
     return list(dict.fromkeys(shown))
