@@ -108,7 +108,7 @@ def attempt(folder: Path, algorithm: str, task: str, draws: bool) -> int:
     if task == "eval":
         return command(["eval", str(folder), "--episodes", "2"])
     more = ["--total-steps", str(STEPS[algorithm] + 32)]
-    return command(["train", "--resume", task, "--run-dir", str(folder), *more, "--no-video", "--quiet"])
+    return command(["train", "--resume", task, "--run-dir", str(folder), *more, "--no-video"])
 
 
 def run_case(number: int, seed: int, root: Path, originals: dict[str, Path]) -> Case:
