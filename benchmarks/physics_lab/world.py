@@ -242,7 +242,7 @@ def simulate(scenes: Sequence[Scene], configs: Sequence[dict[str, Any]], steps: 
         count = len(scene.bodies)
         own = {name: state[:, i, :count] for name, state in states.items()}
         motions.append(Motion(config.get("dt", 1.0 / 30.0), **own, mass=mass[i, :count], inertia=inertia[i, :count]))
-        motions[-1].faults = [fault for fault in faults if f"world {i}" in fault] if faults else []
+        motions[-1].faults = [fault for fault in faults if f"world {i}," in fault]
     return motions
 
 

@@ -94,6 +94,8 @@ class World(wl.World):
     contact_frequency: wl.Config = 30.0  # Hz, of the spring of penetrating points
     contact_damping: wl.Config = 10.0  # damping ratio of that spring
     max_push: wl.Config = 3.0  # m/s, by which penetrating points are pushed apart
+    heavy_load: wl.Config = 200.0  # m/s², of a contact's load over its lighter mass, see physics.solving.loads
+    max_depth: wl.Config = 0.5  # of the smaller bounding radius: a body this deep that sinks on is a fault
     bounce_speed: wl.Config = 0.5  # m/s, below which there is no restitution
     joint_frequency: wl.Config = 60.0  # Hz, of the spring of joints whose anchors are apart
     joint_damping: wl.Config = 1.0  # damping ratio of that spring
@@ -119,6 +121,7 @@ class World(wl.World):
     moving_end: int  # derived; one more than the id of the last body that is not static, unless solved by colour
     joint_passes: int  # derived; passes over joints in this step, where it is solved by colour
     bounces: bool  # derived; whether bodies may have an impact with restitution in this step
+    loaded: bool  # derived; whether light bodies bear heavy loads in this step, see physics.solving.loads
     by_colour: bool  # derived; whether this step is solved by colour, see physics.solving.coloured
     solver_work: wl.Workload  # derived; the number of colours, and WITH_JOINTS in worlds with joints
 
@@ -173,6 +176,12 @@ class ContactState(wl.Components):
     response: wl.Transient(Response)  # derived; 1/kg, normal velocity per normal impulse
     stiffness: wl.Transient(wl.vec4)  # derived; kg, inverse of its diagonal
     slip_rates: wl.Transient(wl.vec4)  # derived; kg, tangential impulse per slip
+    residual: wl.Transient(wl.vec4)  # derived under loads; N s, change of the impulses in a turn of a sweep
+    slip_residual: wl.Transient(Tangents)  # derived under loads; N s, that of the tangential ones
+    last_residual: wl.Transient(wl.vec4)  # derived under loads; those of the turn before
+    last_slip_residual: wl.Transient(Tangents)
+    last_result: wl.Transient(wl.vec4)  # derived under loads; N s, impulses at the end of the turn before
+    last_slip_result: wl.Transient(Tangents)
 
 
 class PackedState(wl.Components):

@@ -46,5 +46,7 @@ def settings_system(World: type) -> Any:
             world.fail("sweeps is {value}: it must be 1 or more", world.sweeps)
         if not world.margin >= 0.0:
             world.fail("margin must be 0 or more", 0)
+        if not world.max_depth >= 0.0:
+            world.fail("max_depth must be 0 or more", 0)
 
     return refuse_settings

@@ -9,6 +9,7 @@ from worldloom.physics.solving.body_motion import body_functions, stage_of
 from worldloom.physics.solving.contact_systems import contact_functions
 from worldloom.physics.solving.energy import energy_functions
 from worldloom.physics.solving.impacts import impact_functions
+from worldloom.physics.solving.loads import TURNS, load_functions, stiffened
 from worldloom.physics.solving.solver import (
     WARM_START,
     WITH_BIAS,
@@ -42,6 +43,8 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: boo
     restart_body, carry_body, release_body = bodies.restart, bodies.carry, bodies.release
     solve_joint = joint_function(World, Body, Joint, component_access(World, Body))
     keep_free_motion, contacts_add_energy = energy_functions(World, Body, Joint)
+    loads = load_functions(World, Body, Contact)
+    note_residual, converged, accelerate = loads.note, loads.converged, loads.accelerate
     _may_bounce, collide, let_pass = impact_functions(World, Body, Contact)
 
     @wl.system(threads=THREADS, separate=True, registers=REGISTERS)
@@ -51,7 +54,7 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: boo
         joint_rate, joint_mass, joint_relief = softness(world.joint_frequency, world.joint_damping, h)
         passes = 2 * world.sweeps + 1
         floats = wl.length_sq(world.gravity) == 0.0
-        solved = not world.by_colour and (special if floats or world.bounces else plain)
+        solved = not world.by_colour and (special if floats or world.bounces or world.loaded else plain)
         for substep in range(world.substeps if solved else 0):
             for i in wl.share(world.moving_end, disjoint=True):
                 body = world.at(Body, i)
@@ -76,38 +79,54 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: boo
                     for i in wl.share(world.moving_end, disjoint=True):
                         body = world.at(Body, i)
                         carry_body(world, body, h)
-                if world.count(Joint) > 0:
-                    for _ in wl.share(1, disjoint=True):  # one after the other: joints often have a body in common
-                        for joint in world.all(Joint):
-                            solve_joint(world, joint, stage, h, joint_rate, joint_mass, joint_relief)
-                start = 0
-                restarted = stage == WARM_START and substep > 0  # bodies have repeated the impulses of contacts
-                for colour in range(0 if restarted else world.contact_colours):
-                    end = world.at(Contact, world.first_solved + colour).colour_end
-                    for k in wl.share(end - start, disjoint=True):
-                        contact = world.at(Contact, world.at(Contact, world.first_solved + start + k).order)
-                        a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
-                        if integrated or struck:
-                            follow_contact(world, contact, a, b)
-                        if first:
-                            place_contact(world, contact, a, b)
-                            rate_contact(world, contact, a, b)
-                        if stage == WARM_START:
-                            warm_contact(world, contact, a, b)
-                        else:
-                            targets, stiffness, relief = contact_aims(
-                                contact.gaps, contact.num_points, stage == WITH_BIAS, 1.0 / h,
-                                push_rate, world.max_push, soft_mass, soft_relief,
-                            )  # fmt: skip
-                            if special and contact.restitution > 0.0 and world.bounces:
-                                stiffness = let_pass(world, contact, a, b, stiffness)
-                            before = sum_of(contact.impulses)
-                            solve_contact(world, contact, a, b, targets, stiffness, relief)
-                            if number >= passes:
-                                contact.impulse += sum_of(contact.impulses) - before
-                            elif number == passes - 1:
-                                note_impulses(world, contact)
-                    start = end
+                turns = 1
+                if special and world.loaded and stage != WARM_START and number < passes:
+                    turns = TURNS
+                for turn in range(turns):
+                    if world.count(Joint) > 0:
+                        for _ in wl.share(1, disjoint=True):  # one after the other: joints often have a body in common
+                            for joint in world.all(Joint):
+                                solve_joint(world, joint, stage, h, joint_rate, joint_mass, joint_relief)
+                    start = 0
+                    restarted = stage == WARM_START and substep > 0  # bodies have repeated the impulses of contacts
+                    for colour in range(0 if restarted else world.contact_colours):
+                        end = world.at(Contact, world.first_solved + colour).colour_end
+                        for k in wl.share(end - start, disjoint=True):
+                            contact = world.at(Contact, world.at(Contact, world.first_solved + start + k).order)
+                            a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
+                            if (integrated or struck) and turn == 0:
+                                follow_contact(world, contact, a, b)
+                            if first:
+                                place_contact(world, contact, a, b)
+                                rate_contact(world, contact, a, b)
+                            if stage == WARM_START:
+                                warm_contact(world, contact, a, b)
+                            else:
+                                targets, stiffness, relief = contact_aims(
+                                    contact.gaps, contact.num_points, stage == WITH_BIAS, 1.0 / h,
+                                    push_rate, world.max_push, soft_mass, soft_relief,
+                                )  # fmt: skip
+                                if special and contact.restitution > 0.0 and world.bounces:
+                                    stiffness = let_pass(world, contact, a, b, stiffness)
+                                if special and turns > 1:
+                                    stiffness, relief = stiffened(
+                                        stiffness, relief, contact.stiffness, contact.impulses, h
+                                    )
+                                impulses, tangents = contact.impulses, contact.tangents
+                                before = sum_of(impulses)
+                                solve_contact(world, contact, a, b, targets, stiffness, relief)
+                                if special and turns > 1:
+                                    note_residual(world, contact, impulses, tangents)
+                                if number >= passes or (turn > 0 and number == passes - 1):
+                                    contact.impulse += sum_of(contact.impulses) - before
+                                elif number == passes - 1:
+                                    note_impulses(world, contact)
+                        start = end
+                    if special and turns > 1:
+                        done = converged(world, h)
+                        if done or turn == TURNS - 1:
+                            break
+                        accelerate(world, turn == 0, number == passes - 1)
         for i in wl.share(world.count(Body) if solved else 0, disjoint=True):
             body = world.at(Body, i)
             release_body(world, body)

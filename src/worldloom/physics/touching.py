@@ -5,7 +5,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import Pair, Tangents
 from worldloom.physics.geometry.clipping import Points, manifold_point, points_of
-from worldloom.physics.shapes import SPHERE, core_radius
+from worldloom.physics.shapes import PLANE, SPHERE, core_radius
 from worldloom.physics.solving.contact_passes import normal_speeds
 from worldloom.physics.solving.solver import tangent
 
@@ -88,6 +88,15 @@ def starting_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any
                 old.impulses, old.tangents, world.match_distance,
             )  # fmt: skip
             last_impulse = old.impulse
+            deepest, before = 0.0, 0.0
+            for i in wl.unroll(4):
+                deepest, before = min(deepest, separations[i]), min(before, old.separations[i])
+            if deepest < before and before < -world.margin:
+                size = b.radius if a.shape == PLANE else min(a.radius, b.radius)
+                if before < -world.max_depth * size:  # it was too deep, and was not pushed out
+                    world.fail(
+                        "body {value} sinks into another: give more substeps or sweeps, or a larger max_depth", b.id
+                    )
         return a_anchors, b_anchors, approach, impulses, tangents, last_impulse
 
     @wl.function

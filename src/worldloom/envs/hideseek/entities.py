@@ -50,6 +50,8 @@ FULL_CIRCLE = [2.0 * pi * ray / RAYS for ray in range(RAYS)]
 class Arena(physics.World):
     """The world: configuration, the level, and statistics of the episode."""
 
+    heavy_load: wl.Config = 1.0e30  # off: agents of 1 kg push walls with up to 500 N
+    max_depth: wl.Config = 1.0e30  # off: bodies may start within each other
     hiders: wl.Config = 3  # agents of each team, 0 to 3
     seekers: wl.Config = 2
     min_boxes: wl.Config = 3

@@ -13,7 +13,7 @@ import worldloom as wl
 from worldloom.core.kernels.bits import lowest_bit
 from worldloom.physics.bodies import STATIC
 from worldloom.physics.solving.impacts import impact_functions
-from worldloom.physics.solving.sleeping import A_MOVES, B_MOVES, BOTH_MOVE, ELASTIC, KEPT
+from worldloom.physics.solving.sleeping import A_MOVES, B_MOVES, BOTH_MOVE, ELASTIC, KEPT, LOADED
 
 MAX_SHARED_COLOURS = 30
 COLOURS = 12  # at most, where worlds are solved by colour
@@ -56,7 +56,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
         lowest, shared = MAX_SHARED_COLOURS, 0
         total = 0
         first = NO_ROW
-        too_many, elastic = False, False
+        too_many, elastic, loaded = False, False, False
         for turn in range(2):
             for contact in world.all(Contact):
                 sides = contact.sides
@@ -69,6 +69,7 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                     if solved:
                         first = min(first, contact.id)
                         elastic = elastic or (sides & ELASTIC) != 0
+                        loaded = loaded or (sides & LOADED) != 0
                         if (sides & KEPT) != 0:  # others have none yet
                             contact.impulse = 0.0
                             contact.peaks = wl.vec4()
@@ -93,8 +94,8 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
                 if (contact.sides & ELASTIC) != 0:
                     fast = may_bounce(world, contact)
                     bounces = bounces or fast
-        world.bounces = bounces
-        if world.by_colour and (too_many or bounces):
+        world.bounces, world.loaded = bounces, loaded
+        if world.by_colour and (too_many or bounces or loaded):
             world.by_colour = False
             for contact in world.all(Contact):
                 contact.batch = -1

@@ -13,6 +13,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC
+from worldloom.physics.solving.loads import bears_load
 
 A_MOVES = 1  # bits of the sides of a contact: which of its bodies have a mass
 B_MOVES = 2
@@ -20,6 +21,7 @@ BOTH_MOVE = A_MOVES | B_MOVES
 WAKES = 4  # neither body is inert, so that one may wake the other
 KEPT = 8  # it is of an earlier step
 ELASTIC = 16  # it has a restitution
+LOADED = 32  # a light body bears a heavy load
 
 
 def sides_system(World: type, Body: type, Contact: type) -> Any:
@@ -29,14 +31,25 @@ def sides_system(World: type, Body: type, Contact: type) -> Any:
     def note_sides(contact: Contact, world: World):
         a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
         a_wakes, b_wakes = a.awake | (a.motion == DYNAMIC), b.awake | (b.motion == DYNAMIC)
+        loaded = bears_load(
+            a.inverse_mass, b.inverse_mass, contact.normal, world.gravity, contact.last_impulse, world.dt,
+            world.heavy_load,
+        )  # fmt: skip
         contact.sides = (
             (A_MOVES if a.inverse_mass > 0.0 else 0)
             | (B_MOVES if b.inverse_mass > 0.0 else 0)
             | (WAKES if a_wakes & b_wakes else 0)
             | (KEPT if contact.born < world.step else 0)
             | (ELASTIC if contact.restitution > 0.0 else 0)
+            | (LOADED if loaded else 0)
         )
         contact.colour, contact.batch = -1, -1
+        deepest = 0.0
+        for i in wl.unroll(4):
+            deepest = min(deepest, contact.separations[i])
+        if deepest < -world.margin:  # bodies do not sleep deep in each other
+            a.rest = min(a.rest, 0)
+            b.rest = min(b.rest, 0)
         a.touching |= True
         b.touching |= True
 
