@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cuda_threads import Machine
 from listed_worlds import FIELD, Crow, Field, actions, drop, end, fly, note, peer, sow, watch
+from thorough import covering
 
 import worldloom as wl
 from worldloom.core.codegen import kernel_spec
@@ -38,8 +39,7 @@ def beside(definition: wl.Definition, autoreset: str = "same_step") -> set[str]:
     return {label for entry in program.step if isinstance(entry, KernelSpec) and entry.beside for label in entry.labels}
 
 
-@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
-@pytest.mark.parametrize("width", [0, 2**31 - 1], ids=["lists", "all worlds"])
+@pytest.mark.parametrize(("last", "width"), covering([False, True], [2**31 - 1, 0]))
 def test_the_order_of_kernels_that_run_at_the_same_time_does_not_matter(last: bool, width: int) -> None:
     turns = np.array([2, 100, 3, 2, 100], np.int32)
     cpu, other = (wl.Simulation(FIELD, WORLDS, "cpu", seed=3, config={"turns": turns}) for _ in range(2))

@@ -24,6 +24,7 @@ from lasting_agents import (
     party,
     set_guests,
 )
+from thorough import covering
 
 import worldloom as wl
 from worldloom.core.codegen.resets.world_lists import NO_LISTS
@@ -102,8 +103,7 @@ def test_explanations_name_no_copies(device: str) -> None:
 # -- the same results ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("autoreset", AUTORESETS)
-@pytest.mark.parametrize("fuse", [True, False])
+@pytest.mark.parametrize(("autoreset", "fuse"), covering(AUTORESETS, (True, False)))
 def test_python_and_cpu_agree_while_the_number_of_agents_changes(autoreset: str, fuse: bool) -> None:
     simulations = [party(device, 5, autoreset=autoreset, fuse=fuse) for device in ("python", "cpu")]
     for turn in range(4):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cuda_threads import Machine
+from thorough import sample
 
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
@@ -109,7 +110,9 @@ def test_python_and_cpu_agree() -> None:
     assert compare(chain(), num_worlds=3, steps=10) is None
 
 
-@pytest.mark.parametrize(("worlds", "tile"), [(1, TILE_WORLDS), (TILE_WORLDS + 5, TILE_WORLDS), (40, 64), (70, 64)])
+@pytest.mark.parametrize(
+    ("worlds", "tile"), sample([(1, TILE_WORLDS), (TILE_WORLDS + 5, TILE_WORLDS), (40, 64), (70, 64)], 3)
+)
 def test_the_kernel_for_cuda_does_the_same_with_real_threads(worlds: int, tile: int) -> None:
     cpu = run_beside_the_cpu(chain(), worlds, 5, 5, TileLimits(tile))
     assert cpu.world.pulls.numpy().any() and cpu[Ring].moves.numpy().any()

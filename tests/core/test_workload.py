@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import warp as wp
 from cuda_threads import Machine
+from thorough import covering
 
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
@@ -94,8 +95,7 @@ def program(definition: wl.Definition, limits: TileLimits) -> Program:
     return generate(wl.Simulation(definition, 2, "python").schedule, True, True, tiles=limits)
 
 
-@pytest.mark.parametrize("more", [(), (change_work, count_lifts, lift, pull)])
-@pytest.mark.parametrize("worlds", [1, 9, 70, 130])
+@pytest.mark.parametrize(("worlds", "more"), covering([1, 9, 130, 70], [(), (change_work, count_lifts, lift, pull)]))
 def test_results_do_not_depend_on_the_tiles(worlds: int, more: tuple[System, ...]) -> None:
     definition = rope(*more)
     cpu, machine_side = (wl.Simulation(definition, worlds, "cpu", seed=worlds) for _ in range(2))

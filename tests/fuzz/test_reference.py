@@ -131,7 +131,7 @@ def test_the_reference_and_the_generator_share_no_code_with_the_engine():
             taken = [
                 n for n in names if n.split(".")[0] in ("worldloom", "warp") and not n.startswith("worldloom.testing")
             ]
-            runs_devices = path.stem in ("compare", "campaign") or path.parent.name == "cuda_text"
+            runs_devices = path.stem in ("compare", "campaign") or path.parent.name in ("cuda_text", "operations")
             assert not taken or runs_devices, f"{path.name} imports {taken}"
 
 
