@@ -19,7 +19,7 @@ from random_player import RandomPlayer
 import worldloom as wl
 from worldloom.core.base.device import resolve
 from worldloom.core.base.shards import num_cores, thread_count
-from worldloom.core.measure.random_actions import MASK
+from worldloom.core.measure.random_actions import find_mask
 from worldloom.core.measure.timing import Run, make_actions, median_rates, step_runner
 from worldloom.learn.training.episode_starts import stagger_episodes
 
@@ -43,8 +43,8 @@ class Timed:
 
 def runner(simulation: wl.Simulation) -> Run:
     """Steps with random actions through ``Simulation.step``; with masks, actions that the current mask allows."""
-    tables = [simulation.tables[table] for table, _ in simulation.definition.actions().values()]
-    if any(MASK in table.all_columns for table in tables):
+    actions = simulation.definition.actions().values()
+    if any(find_mask(simulation.tables[table], field.name) is not None for table, field in actions):
         return RandomPlayer(simulation, 1).step_publicly
     return step_runner(simulation, make_actions(simulation))
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from worldloom.learn.algorithms.ppo import PPOConfig
 from worldloom.learn.experiments.batch_rate import measure_rate
 from worldloom.learn.experiments.num_envs_search import search_num_envs
@@ -11,6 +13,7 @@ CONFIG = PPOConfig(num_steps=16, device="cuda:0", total_steps=16 * 20 * 4096)
 REQUEST = TrainingRequest("CartPole-v1", "ppo", CONFIG)
 
 
+@pytest.mark.alone  # others would free memory of the GPU meanwhile
 def test_numbers_of_worlds_are_measured_on_a_gpu():
     search = search_num_envs(REQUEST, smallest=512)
     assert [rate.num_envs for rate in search.rates][:2] == [512, 1024]

@@ -22,7 +22,7 @@ def assert_same_beds(one: wl.Simulation, two: wl.Simulation, when: str) -> None:
         np.testing.assert_array_equal(
             two[Seed].rows(name).cpu().numpy(), one[Seed].rows(name).cpu().numpy(), err_msg=f"{name} {when}"
         )
-    for name in ("counts", "first", "dropped"):
+    for name in ("counts", "first_rows", "dropped"):
         np.testing.assert_array_equal(
             getattr(two[Seed], name).numpy(), getattr(one[Seed], name).numpy(), err_msg=f"{name} {when}"
         )
