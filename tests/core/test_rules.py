@@ -16,7 +16,8 @@ TEXT = '''
 import worldloom as wl
 
 REWARD, LIMIT = 1.0, 3.0
-BONUS = 0.5
+BONUS, TITLE = 0.5, "two\\nlines"
+calls = []
 
 
 class Ball(wl.Entity):
@@ -64,6 +65,7 @@ def bonus():
 
 
 def note(simulation):
+    calls.append(TITLE)
     bonus()
 
 
@@ -84,7 +86,7 @@ NAMED = {
     "a phase": ("[drift, score, note], observe=[look]", "[drift, score, note, look]", "the order of `step`"),
     "a callable": ("    bonus()", "    return None", "the callable `note`"),
     "what a callable calls": ("return BONUS", "return 2 * BONUS", "the callable `bonus`"),
-    "a value of a callable": ("BONUS = 0.5", "BONUS = 0.7", "the constant `BONUS` (0.5, now 0.7)"),
+    "a value of a callable": ("BONUS, TITLE = 0.5", "BONUS, TITLE = 0.7", "the constant `BONUS` (0.5, now 0.7)"),
 }
 SAME = {
     "comments": ("REWARD, LIMIT = 1.0, 3.0\n", "# rewards\nREWARD, LIMIT = 1.0, 3.0  # per step\n\n"),
@@ -100,7 +102,7 @@ SAME = {
         "    ball.height = gust(world, ball.height)",
         "    if ball.height > 1.0:\n        breakpoint()\n    ball.height = gust(world, ball.height)",
     ),
-    "other things": ("BONUS = 0.5\n", "BONUS = 0.5\nUNUSED = 3\n"),
+    "other things": ("calls = []\n", "calls = [1]\nUNUSED = 3\n"),
 }
 
 
@@ -178,6 +180,10 @@ def test_the_content_of_a_launch_counts() -> None:
 
     assert differences(rules(1.0), rules(2.0)) == ["the data, such as a model or a ROM, of the launch `Scale`"]
     assert differences(rules(2.0), rules(2.0)) == []
+
+
+def test_every_part_is_printable(tmp_path: Path) -> None:
+    assert all(text.isprintable() for item in rules_of(TEXT, tmp_path).items() for text in item)
 
 
 def test_options_of_alternatives_and_the_device_change_no_rule() -> None:

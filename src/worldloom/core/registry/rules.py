@@ -132,7 +132,10 @@ class _Rules:
             self.parts[f"constant {key} of {name}" if is_own else f"constant {key}"] = text
 
     def _callable(self, name: str, entry: Any) -> None:
-        """Add a Python function of the schedule, and the functions and values of its module that it uses."""
+        """Add a Python function of the schedule, and the functions and constants of its module that it uses.
+
+        Names in capitals are constants. Others may be state of the program, which changes while it runs.
+        """
         try:
             text = textwrap.dedent(inspect.getsource(entry))
         except (OSError, TypeError):
@@ -145,7 +148,7 @@ class _Rules:
             if isinstance(value, FunctionType) and value.__module__ == entry.__module__:
                 if id(value) not in self._names:
                     self._callable(self._name(value, f"callable {value.__qualname__}"), value)
-            elif not isinstance(value, ModuleType):
+            elif key.isupper() and isinstance(value, bool | int | float | str | tuple):
                 self._uses(name, {key: value})
 
 
@@ -227,7 +230,7 @@ def _dotted(node: ast.expr) -> str:
 
 def _text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= MAX_TEXT else hashlib.sha256(text.encode()).hexdigest()[:16]
+    return text if len(text) <= MAX_TEXT and text.isprintable() else hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 # -- differences ------------------------------------------------------------------------------------------------------
