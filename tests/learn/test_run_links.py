@@ -27,7 +27,9 @@ def test_the_old_temporary_name_leads_nowhere(run, precious):
     assert contents(precious) == {"precious.txt": PRECIOUS.encode()}
 
 
-@pytest.mark.parametrize("name", ["config.json", "metrics.jsonl", ".lock", ".launch", "events", "checkpoints"])
+@pytest.mark.parametrize(
+    "name", ["config.json", "metrics.jsonl", "world.json", ".lock", ".launch", "events", "checkpoints"]
+)
 @pytest.mark.parametrize("dangling", [False, True])
 def test_links_in_the_place_of_files_are_refused(run, precious, name, dangling):
     folder, request = run
