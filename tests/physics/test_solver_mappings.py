@@ -72,6 +72,9 @@ def shop(mapping: str) -> wl.Definition:
             solid.Joint, a=base, b=door, kind=physics.HINGE, anchor_a=wl.vec3(0.0, 0.25, 0.3),
             anchor_b=wl.vec3(0.0, -0.45, 0.0), axis=wl.vec3(1.0, 0.0, 0.0),
         )  # fmt: skip
+        world.spawn(  # a second joint of these bodies: a chain
+            solid.Joint, a=door, b=base, kind=physics.DISTANCE, anchor_a=wl.vec3(0.0, 0.4, 0.0), upper=0.75,
+        )  # fmt: skip
         world.spawn(  # moves under two boxes that touch each other
             Block, shape=physics.BOX, size=wl.vec3(1.5, 1.5, 0.25), position=wl.vec3(0.0, 8.0, 0.25),
             motion=physics.KINEMATIC, velocity=wl.vec3(0.2, 0.0, 0.1), spin=wl.vec3(0.05, 0.0, 0.7), friction=0.6,

@@ -1,10 +1,10 @@
-"""Springs of contacts act up to a quarter of the rate of substeps; a configuration above it is warned of."""
+"""Springs of contacts and joints act up to a quarter of the rate of substeps; a configuration above it is warned of."""
 
 import warnings
 
 import numpy as np
 import pytest
-from physics_scenes import FLOOR, SCENE, BodySpec, Thing, simulate
+from physics_scenes import FLOOR, SCENE, BodySpec, JointSpec, Thing, simulate
 
 import worldloom as wl
 from worldloom import physics
@@ -18,6 +18,8 @@ def test_a_frequency_that_acts_as_a_lower_one_is_warned_of() -> None:
             sim.set_config("substeps", 8)
         with pytest.warns(UserWarning, match="200 Hz and acts as 60 Hz"):
             sim.set_config("contact_frequency", np.array([30.0, 200.0], np.float32))
+        with pytest.warns(UserWarning, match=r"joint_frequency is 90 Hz and acts as 60 Hz.* give it 12 substeps"):
+            sim.set_config("joint_frequency", 90.0)
 
 
 def test_frequencies_that_act_as_given_are_not_warned_of() -> None:
@@ -26,6 +28,8 @@ def test_frequencies_that_act_as_given_are_not_warned_of() -> None:
         config = {"contact_frequency": 120.0, "substeps": 16}  # in any order
         with wl.Simulation(SCENE.id, 1, "python", seed=0, config=config) as sim:
             sim.set_config("contact_frequency", 119.0)
+            sim.set_config("joint_frequency", 120.0)
+            sim.set_config("joint_frequency", 0.0)  # rigid
         wl.Simulation("EscapeRoom-v0", 1, "python", seed=0).close()  # its defaults
 
 
@@ -40,3 +44,17 @@ def test_a_higher_frequency_makes_contacts_stiffer() -> None:
         assert sim.errors() == []
         sunk.append(0.0475 - float(sim[Thing].position.numpy()[0, 10, 2]))
     assert sunk[1] < 0.2 * sunk[0] and sunk[1] < 0.005
+
+
+def test_a_joint_frequency_is_the_rate_at_which_a_gap_closes() -> None:
+    """Rigid joints close a gap at once, those with a frequency as damped springs."""
+    post = BodySpec(size=(0.1, 0.1, 0.1), position=(0.0, 0.0, 3.0), motion=physics.STATIC)
+    ball = BodySpec(physics.SPHERE, (0.1, 0.0, 0.0), (0.05, 0.0, 3.0))  # 5 cm from its place
+    joint = JointSpec(physics.BALL, 0, 1)
+    gaps = []
+    for frequency in (0.0, 2.0, 20.0):
+        sim = simulate([post, ball], joints=(joint,), joint_frequency=frequency, gravity=np.zeros(3, np.float32))
+        sim.step()
+        assert sim.errors() == []
+        gaps.append(abs(float(sim[Thing].position.numpy()[0, 1, 0])))
+    assert gaps[0] < 1e-6 < 1e-3 < gaps[2] < gaps[1] < 0.05

@@ -97,7 +97,7 @@ class World(wl.World):
     heavy_load: wl.Config = 200.0  # m/s², of a contact's load over its lighter mass, see physics.solving.loads
     max_depth: wl.Config = 0.5  # of the smaller bounding radius: a body this deep that sinks on is a fault
     bounce_speed: wl.Config = 0.5  # m/s, below which there is no restitution
-    joint_frequency: wl.Config = 60.0  # Hz, of the spring of joints whose anchors are apart
+    joint_frequency: wl.Config = 0.0  # Hz, of the spring of joints whose anchors are apart; 0: rigid
     joint_damping: wl.Config = 1.0  # damping ratio of that spring
     sleep_speed: wl.Config = 0.01  # m/s of any point, below which a body in contact may fall asleep; 0: never
     sleep_steps: wl.Config = 20  # steps at rest after which it does
@@ -119,6 +119,7 @@ class World(wl.World):
     contact_colours: int  # derived; number of colours of contacts in this step
     first_solved: int  # derived; id of the first contact to be solved
     moving_end: int  # derived; one more than the id of the last body that is not static, unless solved by colour
+    joint_sweeps: int  # derived; over all joints in a pass
     joint_passes: int  # derived; passes over joints in this step, where it is solved by colour
     bounces: bool  # derived; whether bodies may have an impact with restitution in this step
     loaded: bool  # derived; whether light bodies bear heavy loads in this step, see physics.solving.loads

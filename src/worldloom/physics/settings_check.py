@@ -7,7 +7,7 @@ import numpy as np
 
 import worldloom as wl
 
-FREQUENCIES = ("contact_frequency",)
+FREQUENCIES = ("contact_frequency", "joint_frequency")
 SUBSTEP_SHARE = 0.25  # of the rate of substeps, the highest frequency of a spring
 
 
@@ -19,18 +19,19 @@ def frequency_warning(fields: dict[str, Any], name: str, values: Callable[[str],
         name: of the configuration that was set.
         values: gives a configuration.
     """
-    for spring in FREQUENCIES if name in (*FREQUENCIES, "dt", "substeps") else ():
+    warnings = []
+    for spring in (name,) if name in FREQUENCIES else FREQUENCIES if name in ("dt", "substeps") else ():
         frequency, dt, substeps = np.broadcast_arrays(values(spring), values("dt"), values("substeps"))
         limit = SUBSTEP_SHARE * substeps / np.maximum(dt, 1e-30)
         over = (frequency > limit * 1.0001) & (frequency != np.float32(fields[spring].default)) & (dt > 0.0)
         if over.any():
             world = int(over.argmax())
             needed = int(np.ceil(frequency[world] * dt[world] / SUBSTEP_SHARE - 1e-3))
-            return (
+            warnings.append(
                 f"{spring} is {frequency[world]:g} Hz and acts as {limit[world]:g} Hz, a quarter of the rate of "
                 f"substeps; give it {needed} substeps instead of {substeps[world]}, or a lower frequency"
             )
-    return None
+    return ". ".join(warnings) or None
 
 
 def settings_system(World: type) -> Any:

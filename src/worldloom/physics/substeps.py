@@ -3,6 +3,7 @@
 from typing import Any
 
 import worldloom as wl
+from worldloom.physics.joints.aims import joint_softness
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.solving.body_access import component_access
 from worldloom.physics.solving.body_motion import body_functions, stage_of
@@ -51,7 +52,7 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: boo
     def solve(world: World):
         h = world.dt / float(world.substeps)
         push_rate, soft_mass, soft_relief = softness(world.contact_frequency, world.contact_damping, h)
-        joint_rate, joint_mass, joint_relief = softness(world.joint_frequency, world.joint_damping, h)
+        joint_rate, joint_mass, joint_relief = joint_softness(world.joint_frequency, world.joint_damping, h)
         passes = 2 * world.sweeps + 1
         floats = wl.length_sq(world.gravity) == 0.0
         solved = not world.by_colour and (special if floats or world.bounces or world.loaded else plain)
@@ -85,8 +86,9 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: boo
                 for turn in range(turns):
                     if world.count(Joint) > 0:
                         for _ in wl.share(1, disjoint=True):  # one after the other: joints often have a body in common
-                            for joint in world.all(Joint):
-                                solve_joint(world, joint, stage, h, joint_rate, joint_mass, joint_relief)
+                            for _sweep in range(world.joint_sweeps if stage != WARM_START else 1):
+                                for joint in world.all(Joint):
+                                    solve_joint(world, joint, stage, h, joint_rate, joint_mass, joint_relief)
                     start = 0
                     restarted = stage == WARM_START and substep > 0  # bodies have repeated the impulses of contacts
                     for colour in range(0 if restarted else world.contact_colours):

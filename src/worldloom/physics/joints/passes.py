@@ -93,7 +93,7 @@ def bounded_push(
 
     Args:
         impulse: accumulated so far.
-        gap: distance to the limit, negative beyond it.
+        gap: distance to the limit, negative beyond it, where it counts as far as it is to be reduced.
         speed: rate of change of ``gap``.
         response: change of ``speed`` by a unit impulse.
         h: s, time of a substep.
@@ -121,14 +121,16 @@ def joint_pass(
     b_arm: wl.vec3,
     kind: int,
     frame: wl.mat33,
-    gap: wl.vec3,
-    twist: wl.vec3,
+    linear_bias: wl.vec3,
+    angular_bias: wl.vec3,
+    free_bias: float,
     coordinate: float,
     lower: float,
     upper: float,
     motor_speed: float,
     motor_impulse: float,
     h: float,
+    most: float,
     rate: float,
     stiffness: float,
     relief: float,
@@ -147,14 +149,15 @@ def joint_pass(
         a_arm, b_arm: from the centres of mass to the anchor of B.
         kind: of the joint.
         frame: of the joint.
-        gap: from the anchor of A to that of B, world axes.
-        twist: rotation vector by which B is turned too far, world axes.
+        linear_bias, angular_bias: velocities that count as additional errors, in the frame, 0 for others' rows.
+        free_bias: rate of the coordinate that limits count in addition to its speed.
         coordinate: angle, offset or distance.
         lower, upper: limits of the coordinate.
         motor_speed: target of the rate of the coordinate.
         motor_impulse: largest impulse of the motor in a substep; 0 without a motor.
         h: s, time of a substep.
-        rate: 1/s, velocity per error; 0 without bias.
+        most: by which the coordinate returns to a limit within a substep.
+        rate: 1/s, velocity per error of limits; 0 without bias.
         stiffness, relief: of soft constraints; 1 and 0 for rigid ones.
         linear, angular, free: impulses so far.
     """
@@ -187,8 +190,8 @@ def joint_pass(
             slip = frame * (v_b + wl.cross(w_b, b_arm) - v_a - wl.cross(w_a, a_arm))
             turn = frame * (w_b - w_a)
             speed = turn.x if kind == HINGE else slip.x
-            speed -= stiffness * wl.dot(back_linear, wl.cw_mul(linear_mask, slip + frame * gap * rate))
-            speed -= stiffness * wl.dot(back_angular, wl.cw_mul(angular_mask, turn + frame * twist * rate))
+            speed -= stiffness * wl.dot(back_linear, wl.cw_mul(linear_mask, slip) + linear_bias)
+            speed -= stiffness * wl.dot(back_angular, wl.cw_mul(angular_mask, turn + angular_bias))
             speed -= relief * (wl.dot(cross_linear, linear) + wl.dot(cross_angular, angular))
             before = free[0] + free[1] - free[2]
             if coordinate >= upper:  # a motor does not press a limit, which is soft
@@ -199,10 +202,11 @@ def joint_pass(
                 motor = wl.clamp(free[0] + (motor_speed - speed) / left, -motor_impulse, motor_impulse)
                 speed += left * (motor - free[0])
                 free[0] = motor
-            push = bounded_push(free[1], coordinate - lower, speed, left, h, rate, stiffness, relief)
+            speed += free_bias
+            push = bounded_push(free[1], max(coordinate - lower, -most), speed, left, h, rate, stiffness, relief)
             speed += left * (push - free[1])
             free[1] = push
-            push = bounded_push(free[2], upper - coordinate, -speed, left, h, rate, stiffness, relief)
+            push = bounded_push(free[2], max(upper - coordinate, -most), -speed, left, h, rate, stiffness, relief)
             free[2] = push
             change = wl.vec3(free[0] + free[1] - free[2] - before, 0.0, 0.0)
             impulse, torque = joint_impulse(kind, frame, wl.vec3(), wl.vec3(), change)
@@ -212,8 +216,8 @@ def joint_pass(
 
     slip = frame * (v_b + wl.cross(w_b, b_arm) - v_a - wl.cross(w_a, a_arm))
     turn = frame * (w_b - w_a)
-    need_linear = wl.cw_mul(linear_mask, slip + frame * gap * rate) * -stiffness
-    need_angular = wl.cw_mul(angular_mask, turn + frame * twist * rate) * -stiffness
+    need_linear = (wl.cw_mul(linear_mask, slip) + linear_bias) * -stiffness
+    need_angular = wl.cw_mul(angular_mask, turn + angular_bias) * -stiffness
     change_linear, change_angular = solve_blocks(schur_inverse, mixed, angular_inverse, need_linear, need_angular)
     change_linear = wl.cw_mul(linear_mask, change_linear) - linear * relief
     change_angular = wl.cw_mul(angular_mask, change_angular) - angular * relief

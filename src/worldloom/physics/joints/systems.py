@@ -3,7 +3,8 @@
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import DISTANCE, FIXED
+from worldloom.physics.bodies import DISTANCE, FIXED, SLIDER, UNLIMITED
+from worldloom.physics.joints.aims import MAX_RETURN, REPEATED, end_aims
 from worldloom.physics.joints.frames import (
     angular_error,
     angular_rows,
@@ -69,6 +70,9 @@ def joint_function(World: type, Body: type, Joint: type, access: BodyAccess) -> 
             v_a, w_a = motion_of(world, a, a_mass, True)
             v_b, w_b = motion_of(world, b, b_mass, True)
             load = h * (wl.length(joint.linear_impulse) + abs(joint.free_impulse[1] - joint.free_impulse[2]))
+            rigid = relief == 0.0
+            if rigid and stage == WITH_BIAS:
+                load *= 1.0 / REPEATED
             a_inverse = inertia_of(world, a, a_mass)
             b_inverse = inertia_of(world, b, b_mass)
             a_inverse = stiffened_inertia(a_inverse, load * wl.length(a_arm))
@@ -78,22 +82,40 @@ def joint_function(World: type, Body: type, Joint: type, access: BodyAccess) -> 
             angular = wl.cw_mul(angular_rows(joint.kind), frame * joint.angular_impulse)
             free = joint.free_impulse
             if stage == WARM_START:
+                if rigid:
+                    linear, angular, free = linear * REPEATED, angular * REPEATED, free * REPEATED
                 impulse, torque = joint_impulse(joint.kind, frame, linear, angular, free)
                 v_a, w_a, v_b, w_b = apply_impulse(
                     v_a, w_a, v_b, w_b, a_mass, b_mass, a_inverse, b_inverse, a_arm, b_arm, impulse, torque
                 )
             else:
-                soft = stage == WITH_BIAS
+                linear_bias, angular_bias, free_bias = wl.vec3(), wl.vec3(), 0.0
+                biased = stage == WITH_BIAS
+                if biased:
+                    twist = angular_error(joint.kind, axis, joint.rotation, a_rotation, b_rotation)
+                    gap, twist = wl.cw_mul(linear_rows(joint.kind), frame * gap), frame * twist
+                    linear_bias, angular_bias = gap * rate, twist * rate
+                    if rigid:
+                        linear_bias, angular_bias, free_bias = end_aims(
+                            joint.kind, axis, joint.rotation, joint.anchor_a, joint.anchor_b,
+                            a_position, a_rotation, b_position, b_rotation, v_a, w_a, v_b, w_b,
+                            gap, twist, joint.coordinate, h,
+                        )  # fmt: skip
+                        slip = frame * (v_b + wl.cross(w_b, b_arm) - v_a - wl.cross(w_a, a_arm))
+                        turn = frame * (w_b - w_a)
+                        linear_bias -= wl.cw_mul(linear_rows(joint.kind), slip)
+                        angular_bias -= wl.cw_mul(angular_rows(joint.kind), turn)
+                        if joint.kind in (SLIDER, DISTANCE):
+                            free_bias -= slip.x
                 v_a, w_a, v_b, w_b, linear, angular, free = joint_pass(
                     v_a, w_a, v_b, w_b, a_mass, b_mass, a_inverse, b_inverse, a_arm, b_arm,
-                    joint.kind, frame, gap,
-                    angular_error(joint.kind, axis, joint.rotation, a_rotation, b_rotation),
+                    joint.kind, frame, linear_bias, angular_bias, free_bias,
                     joint.coordinate, joint.lower, joint.upper, joint.motor_speed, joint.motor_force * h, h,
-                    rate if soft else 0.0, mass if soft else 1.0, relief if soft else 0.0,
-                    linear, angular, free,
+                    MAX_RETURN * h if rigid else UNLIMITED, rate if biased else 0.0, mass if biased else 1.0,
+                    relief if biased else 0.0, linear, angular, free,
                 )  # fmt: skip
-                back = wl.transpose(frame)
-                joint.linear_impulse, joint.angular_impulse, joint.free_impulse = back * linear, back * angular, free
+            back = wl.transpose(frame)
+            joint.linear_impulse, joint.angular_impulse, joint.free_impulse = back * linear, back * angular, free
             swing_body(world, a, a_mass, v_a, w_a)
             swing_body(world, b, b_mass, v_b, w_b)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, KINEMATIC
+from worldloom.physics.joints.aims import joint_softness
 from worldloom.physics.joints.systems import joint_function
 from worldloom.physics.motion import turned
 from worldloom.physics.solving.body_motion import body_functions, stage_of
@@ -140,12 +141,14 @@ def coloured_systems(World: type, Body: type, Contact: type, Joint: type) -> lis
         Contacts of the first colour have none of their bodies, see colouring.
         """
         if world.by_colour and world.count(Joint) > 0:
-            h, rate, mass, relief = contact_softness(world.dt, world.joint_frequency, world.joint_damping)
+            h = world.dt / float(SUBSTEPS)
+            rate, mass, relief = joint_softness(world.joint_frequency, world.joint_damping, h)
             number, due = world.joint_passes, True
             while due:
                 stage = stage_of(number % PASSES, SWEEPS)
-                for joint in world.all(Joint):
-                    solve_joint(world, joint, stage, h, rate, mass, relief)
+                for _sweep in range(world.joint_sweeps if stage != WARM_START else 1):
+                    for joint in world.all(Joint):
+                        solve_joint(world, joint, stage, h, rate, mass, relief)
                 number += 1
                 due = stage == WARM_START and number > PASSES
             world.joint_passes = number
