@@ -220,7 +220,7 @@ PRINTED = {
         r"iteration 0: [5-9]\d poles fell in 2048 steps\n(.*\n)+iteration 26: [12]?\d poles fell in 2048 steps$"
     ),
     "resume_run": (
-        r"in the folder: checkpoints, config\.json, .*metrics\.jsonl\n"
+        r"in the folder: checkpoints, config\.json, .*metrics\.jsonl, world\.json\n"
         r"20 iterations noted, \d+ tensors, equal bit for bit: True$"
     ),
     "rnd": r"^iteration 1: bonus 0\.\d{4}\niteration 40: bonus 0\.0\d{3}\nreturn [01]\.\d\d$",
