@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError
@@ -27,6 +28,7 @@ CASES = {
     "drawn": (lambda: wl.make("CartPole-v1", 2, render_mode="rgb_array"), ("reset", "render"), ZERO),
     "dm": (lambda: wl.make("CartPole-v1", 2, env_type="dm"), ("reset",), ZERO),
     "one": (lambda: WorldEnv("CartPole-v1"), ("reset", "render"), 0),
+    "made": (lambda: gymnasium.make("worldloom/CartPole-v1"), ("reset",), 0),
     "one dm": (lambda: WorldDmEnv("CartPole-v1"), ("reset",), 0),
     "parallel": (lambda: WorldParallelEnv("TagGrid-v0"), ("reset", "render"), {}),
     "kinds": (lambda: WorldParallelVectorEnv("TagGrid-v0", 2), ("reset",), {}),
@@ -57,7 +59,12 @@ def test_calls_after_close_raise_gymnasiums_error(kind: str, used: bool):
 def test_attributes_of_closed_worlds():
     env = wl.make("CartPole-v1", 2)
     env.close()
-    for call in (lambda: env.get_attr("force"), lambda: env.set_attr("force", 2.0), lambda: env.call("render")):
+    for call in (
+        lambda: env.get_attr("force"),
+        lambda: env.set_attr("force", 2.0),
+        lambda: env.call("render"),
+        lambda: env.np_random_seed,
+    ):
         with pytest.raises(ClosedEnvironmentError):
             call()
 

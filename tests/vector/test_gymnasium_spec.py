@@ -12,7 +12,7 @@ from gymnasium.wrappers import TimeAwareObservation, TimeLimit
 import worldloom as wl
 from worldloom import envpool
 from worldloom.vector import WorldEnv, list_all_envs
-from worldloom.vector.registration import WorldSpec
+from worldloom.vector.registration import WorldSpec, register_with_gymnasium
 
 SPECS = (
     "Acrobot-v1",
@@ -53,6 +53,14 @@ def test_every_registered_world_has_its_spec():
     specs = [spec for name, spec in gymnasium.registry.items() if name.startswith("worldloom/")]
     assert len(specs) > 150 and all(isinstance(spec, WorldSpec) for spec in specs)
     assert "max_episode_steps" not in vars(gymnasium.spec("worldloom/Skiing-v5"))
+
+
+def test_a_batch_is_made_before_the_limit_has_been_read():
+    """``gymnasium.make_vec`` reads the limit of a copy whose arguments it has taken away."""
+    register_with_gymnasium("CartPole-v1")
+    batch = gymnasium.make_vec("worldloom/CartPole-v1", num_envs=2, device="python")
+    assert batch.spec.max_episode_steps == 500 and batch.spec.reward_threshold == 475.0
+    assert batch.get_attr("max_steps") == (500, 500)
 
 
 def test_specs_can_be_copied_and_changed():

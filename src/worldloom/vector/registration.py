@@ -50,14 +50,19 @@ class WorldSpec(EnvSpec):
     def max_episode_steps(self) -> RegisteredLimit | None:  # type: ignore[override]
         """Steps after which the world truncates an episode; None without a limit, or where it cannot be built."""
         try:
-            return RegisteredLimit(definition(self.kwargs["world"]).max_steps) or None
+            return RegisteredLimit(definition(self._world).max_steps) or None
         except InputError:
             return None
 
     @functools.cached_property
     def reward_threshold(self) -> float | None:  # type: ignore[override]
         """As that of Gymnasium's environment of the same id."""
-        return reward_threshold(self.kwargs["world"])
+        return reward_threshold(self._world)
+
+    @property
+    def _world(self) -> str:
+        """The id of the world. ``gymnasium.make_vec`` empties ``kwargs`` before it reads the limit."""
+        return self.id.partition("/")[2]
 
 
 def register_with_gymnasium(id: str) -> None:

@@ -175,6 +175,7 @@ class WorldVectorEnv(NoShallowCopy, WorldAttributes, MaskedActions, gymnasium.ve
             return self._seed
         if self._seed is not None:
             return (self._seed,) * self.num_envs
+        self.batch.check_open()
         return tuple(map(int, self.simulation.seeds))
 
     @property
@@ -322,6 +323,7 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         return int(self._vector.np_random_seed) if self._np_random_seed is None else self._np_random_seed
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        self._vector.batch.check_open()
         check_reset_options(options, ())
         if seed is not None:
             seed = checked_int("seed", seed, 0, MAX_SEED)
