@@ -72,7 +72,21 @@ def jumping_world(threads: int) -> wl.Definition:
                 world.rounds += 100
             world.last += n
 
-    return wl.Definition(f"Jumping-{threads}-test", Chain, {Bead: 3}, step=(relax, skip, nested))
+    @wl.system(threads=threads)
+    def far_bounds(world: Chain):
+        """Loops between bounds whose difference is no int32."""
+        largest = 2147483647
+        for k in range(largest - world.id % 2, (world.id % 3 - 1) * largest):
+            for i in wl.share(world.count(Bead), disjoint=True):
+                world.at(Bead, i).n += 3
+            world.rounds += 1000 + k % 2
+        for k in range(-largest, largest - world.id):
+            for i in wl.share(world.count(Bead), disjoint=True):
+                world.at(Bead, i).m += 3
+            if k + largest == world.id % 3:
+                break
+
+    return wl.Definition(f"Jumping-{threads}-test", Chain, {Bead: 3}, step=(relax, skip, nested, far_bounds))
 
 
 JUMPING = [jumping_world(threads) for threads in (4, 8, 16, 32)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from worldloom.core.arithmetic.functions import python_math
 from worldloom.core.kernels import exact
 from worldloom.core.kernels.operators import HELPERS
@@ -25,7 +27,7 @@ _WRAPPING: dict[str, Callable[..., Any]] = {  # NumPy's integers wrap by themsel
     "square": lambda a: a * a,
     "cube": lambda a: a * a * a,
     "shift_left": lambda a, count: a << count,
-    "range_turns": lambda start, stop, step: len(range(int(start), int(stop), int(step))),
+    "range_turns": lambda start, stop, step: np.int32(min(len(range(int(start), int(stop), int(step))), 2147483647)),
 }
 
 

@@ -109,11 +109,11 @@ class UniformControl:
         start, stop = bounds[:2] if len(bounds) > 1 else (nodes.constant(0), bounds[0])
         zero = ast.parse("wp.int32(0)", mode="eval").body
         offset: ast.expr = nodes.name(counter)
-        length: ast.expr = nodes.binary(nodes.warp("int32", stop), ast.Sub(), nodes.name(first))
-        if len(bounds) > 2:  # the step is a literal
-            step = nodes.warp("int32", bounds[2])
+        length: ast.expr = nodes.warp("int32", stop)
+        if len(bounds) > 1:  # the difference of two bounds may exceed int32
+            step = nodes.warp("int32", bounds[2]) if len(bounds) > 2 else nodes.constant(1)  # a literal
             offset = nodes.binary(offset, ast.Mult(), step)
-            length = nodes.call(f"{WRAPS}range_turns", nodes.name(first), nodes.warp("int32", stop), step)
+            length = nodes.call(f"{WRAPS}range_turns", nodes.name(first), length, step)
         count = [
             nodes.assign(first, nodes.warp("int32", start)),
             nodes.assign(number, length),
