@@ -22,4 +22,4 @@ sim.reset(mask, seeds=7)
 print("seed 7 again gives the first start again:", bool((sim[Cart].x.numpy()[:2] == start[:2]).all()))
 
 sim.reset(seeds=np.arange(6))  # a seed per world
-print("seeds:", sim.world.seed.numpy())
+print("seeds:", sim.seeds)

@@ -41,6 +41,11 @@ def test_seeds_and_generators_are_those_of_the_environments(pool: ProcessPool):
         vector.reset(seed=42)
     assert pool.np_random_seed == sync.np_random_seed == (42, 43, 44)
     assert [g.random() for g in pool.np_random] == [g.random() for g in sync.np_random]
+    seeds = [2**64 - 1, 2**63, None]
+    assert np.array_equal(pool.reset(seed=seeds)[0][:2], sync.reset(seed=seeds)[0][:2])
+    assert pool.np_random_seed[:2] == (2**64 - 1, 2**63)
+    with pytest.raises(wl.InputError, match=r"from 0 to 2\*\*64 - 1"):
+        pool.reset(seed=2**64 - 1)  # of the second environment is one more
 
 
 def test_asynchronous_calls_return_what_the_others_do(pool: ProcessPool):

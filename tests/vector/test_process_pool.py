@@ -230,7 +230,7 @@ def test_wrong_use_is_answered_with_a_sentence(cartpoles: ProcessPool, uneven: P
         (lambda: cartpoles.step(np.zeros(3, int)), r"must have shape \(4,\), not \(3,\)"),
         (lambda: cartpoles.step(np.zeros(4)), r"must be int64, not float64"),
         (lambda: cartpoles.reset(seed=[1, 2]), r"one per environment \(4\)"),
-        (lambda: cartpoles.reset(seed=-1), r"from 0 to 2\*\*63 - 1"),
+        (lambda: cartpoles.reset(seed=-1), r"from 0 to 2\*\*64 - 1"),
         (lambda: cartpoles.reset(options={"reset_mask": np.zeros(4, bool)}), r"reset_mask.* at least one True"),
         (lambda: cartpoles.recv(), r"waits for 4 environments, but 0 are in flight"),
         (lambda: cartpoles.call("step", 0), r"use step\(\)"),

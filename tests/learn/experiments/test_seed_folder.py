@@ -48,6 +48,12 @@ def test_the_request_of_a_seed(request_, tmp_path):
     assert request.run_dir == tmp_path / "runs" / "seed_7"
 
 
+def test_seeds_of_64_bits_are_stored(request_):
+    folder = opened(request_, (2**64 - 1, 2**62))
+    assert read_seed_folder(folder.path).seeds == (2**64 - 1, 2**62)
+    assert folder.request_of(2**64 - 1).config.seed == 2**64 - 1
+
+
 def test_seeds_may_be_added_but_not_left_out(request_):
     opened(request_, (0, 1))
     resumed = replace(request_, resume="yes")

@@ -18,6 +18,7 @@ from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.agents.specs import ObservationSpec
 from worldloom.learn.algorithms.replay_learner import ReplayLearner
 from worldloom.learn.config.continuous_config import ContinuousConfig
+from worldloom.learn.device.torch_settings import seeded_torch
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.distributed.weighted_mean import WeightedMean
 from worldloom.learn.losses.critic_outputs import CriticOutputs, ExpectedReturns, ReturnDistribution, combine
@@ -63,8 +64,7 @@ class ContinuousLearner(ReplayLearner):
         """What the critics' outputs mean."""
         if config.atoms:
             self.outputs = ReturnDistribution(config.atoms, config.v_min, config.v_max, device)
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(config.seed + number + CRITIC_SEED_OFFSET)
+        with seeded_torch(config.seed + number + CRITIC_SEED_OFFSET):
             hidden = config.critic_hidden or config.policy.hidden
             self.critics = Critics(spec, config.policy, hidden, self.outputs.width).to(device)
         self.target_critics = copy.deepcopy(self.critics).requires_grad_(False)

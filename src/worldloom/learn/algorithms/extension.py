@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from worldloom.core.base.errors import InputError
+from worldloom.learn.device.torch_settings import seeded_torch
 from worldloom.learn.training.optimizer import FlatAdam
 
 if TYPE_CHECKING:
@@ -87,8 +88,7 @@ def make_extensions(factories: Mapping[str, ExtensionFactory], learner: Learner,
     for number, (name, factory) in enumerate(factories.items()):
         if not name.isidentifier():
             raise InputError(f"the name of an extension is an identifier, such as rnd, not '{name}'")
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed + SEED_OFFSET * (number + 1))
+        with seeded_torch(seed + SEED_OFFSET * (number + 1)):
             extension = factory(learner)
         if not isinstance(extension, Extension):
             raise InputError(f"extension '{name}' makes {type(extension).__name__}: derive it from Extension")

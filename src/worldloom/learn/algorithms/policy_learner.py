@@ -18,7 +18,7 @@ from worldloom.learn.agents.policy_groups import PolicyGroup
 from worldloom.learn.config.piecewise_linear import PiecewiseLinear, config_at, schedules
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.device_numbers import Number
-from worldloom.learn.device.torch_settings import autocast
+from worldloom.learn.device.torch_settings import autocast, seeded_torch
 from worldloom.learn.distributed.ranks import Ranks
 from worldloom.learn.native.dense_network import DenseNetwork, UnsupportedNetworkError
 from worldloom.learn.native.support import supported_network
@@ -78,8 +78,7 @@ class PolicyLearner(ABC):
             self.saved.check(name, self.agent_group, self.own_network)
         self._device_numbers = {name: torch.zeros((), device=self.device) for name in self.schedules}
         self._validate(policy_group.network is not None)
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed + number)  # networks are initialized from this generator only
+        with seeded_torch(seed + number):  # networks are initialized from these random numbers only
             self.policy = self._build_network(policy_group.network).to(self.device)
         if policy_group.network is not None:
             with self.autocast():

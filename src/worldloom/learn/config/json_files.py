@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from worldloom.core.base.files import read_file
+from worldloom.core.runtime.seeds import MAX_SEED
 
 MAX_FILE_BYTES = 64 << 20
 """Maximum size of a JSON file. Those of a run have a few thousand bytes."""
@@ -49,6 +50,11 @@ def parse_json(data: bytes) -> Any:
 def is_count(value: Any) -> bool:
     """Whether ``value`` is an integer from 0 up to MAX_COUNT - 1."""
     return type(value) is int and 0 <= value < MAX_COUNT
+
+
+def is_seed(value: Any) -> bool:
+    """Whether ``value`` is a seed of 64 bits."""
+    return type(value) is int and 0 <= value <= MAX_SEED
 
 
 def as_float(value: Any) -> float:

@@ -9,10 +9,11 @@ import typing
 from typing import Any
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.runtime.seeds import MAX_SEED
 from worldloom.learn.config.json_files import short_repr
 from worldloom.learn.config.piecewise_linear import PiecewiseLinear
 
-MAX_VALUES = {"total_steps": 2**62, "seed": 2**63 - 1, "eval_every": 2**62, "eval_seed": 2**63 - 1}
+MAX_VALUES = {"total_steps": 2**62, "seed": MAX_SEED, "eval_every": 2**62, "eval_seed": MAX_SEED}
 """Maximum of the integers that may exceed int32, by name."""
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+import numpy as np
 import torch
+
+from worldloom.core.kernels.random import fold_seed
 
 MIN_PARALLEL_ELEMENTS = 1 << 18
 """Elements of an operation from which several threads are faster. Below, they are much slower on a busy machine."""
@@ -30,6 +33,17 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+@contextmanager
+def seeded_torch(seed: int) -> Iterator[None]:
+    """Random numbers of PyTorch on the CPU that follow from ``seed`` modulo 2**64; the state is restored on exit.
+
+    PyTorch's generator uses the lower 32 bits of a seed only, into which the upper ones are hashed.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(int(fold_seed(np.asarray(seed % 2**64, np.uint64))))
+        yield
 
 
 @contextmanager

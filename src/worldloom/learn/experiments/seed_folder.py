@@ -21,7 +21,7 @@ from typing import Any
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.files import write_file
 from worldloom.core.registry.world_files import find
-from worldloom.learn.config.json_files import as_float, is_count, short_repr
+from worldloom.learn.config.json_files import as_float, is_count, is_seed, short_repr
 from worldloom.learn.experiments.experiment_file import continued_world, make_folder, read_experiment
 from worldloom.learn.experiments.seed_list import format_seeds
 from worldloom.learn.runs.run_folder import SEEDS, default_folder, holds_run
@@ -178,7 +178,7 @@ def read_seed_folder(path: Path) -> SeedFolder:
     file = folder / SEEDS
     values = read_experiment(file, FORMAT, "a training with several seeds")
     seeds, request, results = (values.get(name) for name in ("seeds", "request", "results"))
-    if not isinstance(seeds, list) or not seeds or not all(map(is_count, seeds)) or len(set(seeds)) < len(seeds):
+    if not isinstance(seeds, list) or not seeds or not all(map(is_seed, seeds)) or len(set(seeds)) < len(seeds):
         raise InputError(f"'seeds' in {file} must be a list of different seeds, not {short_repr(seeds)}")
     if not isinstance(request, dict):
         raise InputError(f"'request' in {file} must be an object with settings, not {short_repr(request)}")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from worldloom.core.base.errors import InputError
+from worldloom.core.runtime.seeds import MAX_SEED
 
 MAX_SEEDS = 1000
 """Maximum number of seeds of one command."""
@@ -15,10 +16,12 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     """The seeds of ``text``, in its order; InputError where it is not a list of different seeds."""
     seeds: list[int] = []
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,18})\s*(?::\s*(\d{1,18})\s*)?", part)
+        match = re.fullmatch(r"\s*(\d{1,20})\s*(?::\s*(\d{1,20})\s*)?", part)
         if match is None:
             raise InputError(f"--seeds is a list such as 0:5, which is 0 to 4, or 3,7,11, not '{text}'")
         first, end = int(match[1]), int(match[2]) if match[2] else int(match[1]) + 1
+        if end - 1 > MAX_SEED:
+            raise InputError(f"--seeds {text}: seeds are at most 2**64 - 1, which is {MAX_SEED:,}")
         if end <= first:
             raise InputError(f"--seeds {text}: {part.strip()} holds no seed; the end must be greater than the start")
         if len(seeds) + end - first > MAX_SEEDS:

@@ -14,8 +14,8 @@ import numpy as np
 
 from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
+from worldloom.core.runtime.seeds import MAX_SEED
 from worldloom.vector.errors import ArgumentTypeError, UnknownEnvError
-from worldloom.vector.process_pool.shared_memory import NO_SEED
 
 Factory = Callable[[], gymnasium.Env[Any, Any]]
 Seeds = int | Sequence[int | None] | None
@@ -30,7 +30,7 @@ class WorkerPlan:
     Attributes:
         starts: The first environment of every worker, and the number of environments at the end.
         payloads: The pickled factories and settings of every worker.
-        seeds: The pool's seeds, int64 (num_envs,); None without.
+        seeds: The pool's seeds, see :func:`seeds_per_env`; None without.
     """
 
     starts: list[int]
@@ -71,7 +71,7 @@ def check_mask(mask: Any, num_envs: int) -> np.ndarray:
 
 
 def seeds_per_env(seed: Seeds, num_envs: int) -> np.ndarray | None:
-    """One seed per environment, int64 (num_envs,), with NO_SEED for None; None without seeds."""
+    """One seed per environment, Python integers or None in an array (num_envs,); None without seeds."""
     if seed is None:
         return None
     each = (
@@ -81,9 +81,9 @@ def seeds_per_env(seed: Seeds, num_envs: int) -> np.ndarray | None:
     )
     if not isinstance(each, (Sequence, np.ndarray)) or len(each) != num_envs:
         raise InputError(f"seed is a whole number or one per environment ({num_envs}), not {seed!r}")
-    if not all(s is None or (isinstance(s, (int, np.integer)) and 0 <= s < 2**63) for s in each):
-        raise InputError(f"seeds are whole numbers from 0 to 2**63 - 1, not {seed!r}")
-    return np.array([NO_SEED if s is None else s for s in each], np.int64)
+    if not all(s is None or (isinstance(s, (int, np.integer)) and 0 <= s <= MAX_SEED) for s in each):
+        raise InputError(f"seeds are whole numbers from 0 to 2**64 - 1, not {seed!r}")
+    return np.array([None if s is None else int(s) for s in each], object)
 
 
 def restart_seeds(seeds: np.ndarray | None, env_slices: list[slice], worker: int, restarts: int) -> list[int | None]:
@@ -91,7 +91,7 @@ def restart_seeds(seeds: np.ndarray | None, env_slices: list[slice], worker: int
     envs = env_slices[worker]
     if seeds is None:
         return [None] * (envs.stop - envs.start)
-    return [int(np.random.SeedSequence([max(seed, 0), restarts]).generate_state(1)[0]) for seed in seeds[envs].tolist()]
+    return [int(np.random.SeedSequence([seed or 0, restarts]).generate_state(1)[0]) for seed in seeds[envs].tolist()]
 
 
 def make_factories(

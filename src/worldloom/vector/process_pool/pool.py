@@ -43,7 +43,7 @@ from worldloom.vector.process_pool.batched_infos import add_info
 from worldloom.vector.process_pool.gymnasium_calls import GymnasiumCalls
 from worldloom.vector.process_pool.pool_copy import SupervisorState, capture, rebuild
 from worldloom.vector.process_pool.pool_spaces import ObservationMode, resolve_spaces
-from worldloom.vector.process_pool.shared_memory import INFO_TOO_LONG, NO_SEED
+from worldloom.vector.process_pool.shared_memory import INFO_TOO_LONG
 from worldloom.vector.process_pool.supervisor import Supervisor
 from worldloom.vector.process_pool.worker_process import RESET, RESET_WITH_OPTIONS, STEP
 from worldloom.vector.process_pool.workers import WorkerSet
@@ -235,10 +235,12 @@ class ProcessPool(NoShallowCopy, GymnasiumCalls):
         if seed is None and self._initial_seeds is not None:
             seeds = self._initial_seeds.copy()
         if self._initial_seeds is not None:
-            self._initial_seeds[ids] = NO_SEED  # the pool's seeds apply to the first reset of each environment
+            self._initial_seeds[ids] = None  # the pool's seeds apply to the first reset of each environment
         if options:
             self._supervisor.call_workers("options", "", [options] * len(self._worker_set.workers))
-        self._memory.seeds[ids] = NO_SEED if seeds is None else seeds[ids]
+        chosen = np.full(len(ids), None) if seeds is None else seeds[ids]
+        self._memory.is_seeded[ids] = chosen != None  # noqa: E711 - one by one
+        self._memory.seeds[ids] = np.where(self._memory.is_seeded[ids], chosen, 0)
         self._memory.request_kinds[ids] = RESET_WITH_OPTIONS if options else RESET
         self._supervisor.has_reset[ids] = True
         self._supervisor.submit(ids)

@@ -22,8 +22,17 @@ INFO_BYTES = 4096
 INFO_TOO_LONG = -1
 """The size of an info that did not fit."""
 CACHE_LINE = 64
-NO_SEED = -1
-_STATE = ("rewards", "terminated", "truncated", "request_kinds", "seeds", "restarted", "info_sizes", "infos")
+_STATE = (
+    "rewards",
+    "terminated",
+    "truncated",
+    "request_kinds",
+    "seeds",
+    "is_seeded",
+    "restarted",
+    "info_sizes",
+    "infos",
+)
 """Arrays with results and requests of environments; the others coordinate the processes."""
 
 
@@ -183,7 +192,8 @@ class PoolMemory:
             "terminated": ((n,), np.bool_),
             "truncated": ((n,), np.bool_),
             "request_kinds": ((n,), np.uint8),
-            "seeds": ((n,), np.int64),
+            "seeds": ((n,), np.uint64),
+            "is_seeded": ((n,), np.bool_),
             "restarted": ((n,), np.bool_),
             "info_sizes": ((n,), np.int32),
             "infos": ((n, INFO_BYTES), np.uint8),
@@ -216,7 +226,8 @@ class PoolMemory:
 
         self.starts = tuple(starts)
         self.rewards, self.terminated, self.truncated = arrays["rewards"], arrays["terminated"], arrays["truncated"]
-        self.request_kinds, self.seeds, self.restarted = arrays["request_kinds"], arrays["seeds"], arrays["restarted"]
+        self.request_kinds, self.restarted = arrays["request_kinds"], arrays["restarted"]
+        self.seeds, self.is_seeded = arrays["seeds"], arrays["is_seeded"]
         self.info_sizes, self.infos = arrays["info_sizes"], arrays["infos"]
         self.submission_slots, self.completion_slots = arrays["submission_slots"], arrays["completion_slots"]
         self.submission_tails = arrays["submission_tails"][:, 0]

@@ -21,7 +21,7 @@ import cloudpickle  # type: ignore[import-untyped]
 import gymnasium
 
 from .pickled_values import dump
-from .shared_memory import INFO_BYTES, INFO_TOO_LONG, NO_SEED, PoolMemory
+from .shared_memory import INFO_BYTES, INFO_TOO_LONG, PoolMemory
 from .spsc_ring import SpscRing, scalar_view
 from .wakeup import Wakeup
 
@@ -103,7 +103,8 @@ class WorkerProcess:
             memory.completion_slots[env_slice], memory.completion_tails[self.index : self.index + 1]
         )
         self.completion_tails, self.target = scalar_view(memory.completion_tails), scalar_view(memory.target)
-        self.request_kinds, self.seeds = scalar_view(memory.request_kinds), scalar_view(memory.seeds)
+        self.request_kinds = scalar_view(memory.request_kinds)
+        self.seeds, self.is_seeded = scalar_view(memory.seeds), scalar_view(memory.is_seeded)
         self.rewards, self.terminated, self.truncated = (
             scalar_view(memory.rewards),
             scalar_view(memory.terminated),
@@ -151,9 +152,9 @@ class WorkerProcess:
         terminated = truncated = False
         restarted, self.restarted[current] = self.restarted[current], False
         if kind != STEP:
-            seed = self.seeds[current]
             observation, info = env.reset(
-                seed=None if seed == NO_SEED else seed, options=self.options if kind == RESET_WITH_OPTIONS else None
+                seed=self.seeds[current] if self.is_seeded[current] else None,
+                options=self.options if kind == RESET_WITH_OPTIONS else None,
             )
         elif self.next_step and (self.terminated[current] or self.truncated[current]):
             observation, info = env.reset()

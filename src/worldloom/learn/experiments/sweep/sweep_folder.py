@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.files import write_file
-from worldloom.learn.config.json_files import as_float, is_count, short_repr
+from worldloom.learn.config.json_files import as_float, is_count, is_seed, short_repr
 from worldloom.learn.experiments.experiment_file import read_experiment
 from worldloom.learn.experiments.search.apply_settings import with_settings
 from worldloom.learn.experiments.search.search_space import parse_space
@@ -216,7 +216,7 @@ def _checked_plan(values: Mapping[str, Any], file: Path) -> SweepPlan:
     checks = {
         "search": isinstance(own["search"], list) and all(isinstance(text, str) for text in own["search"]),
         "trials": is_count(own["trials"]),
-        "seeds": isinstance(own["seeds"], list) and all(map(is_count, own["seeds"])),
+        "seeds": isinstance(own["seeds"], list) and all(map(is_seed, own["seeds"])),
         "sampler": own["sampler"] in get_args(SamplerName),
         "pruner": own["pruner"] in get_args(PrunerName),
         "objective": own["objective"] in get_args(ObjectiveName),
