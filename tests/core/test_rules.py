@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,35 @@ import worldloom as wl
 from worldloom.core.registry import registry
 from worldloom.core.registry.rules import differences, joined
 
-TEXT = '''
+HELPERS = """
+FEE = 7.0
+
+
+def fee(number):
+    return number
+
+
+def given():
+    return fee(1)
+
+
+def taxed(rate, simulation):
+    return rate
+"""
+TEXT = (
+    f"""{HELPERS}# the world
+"""
+    + '''
+import functools
+
+import tools
 import worldloom as wl
+from tools import given, taxed
 
 REWARD, LIMIT = 1.0, 3.0
 BONUS, TITLE = 0.5, "two\\nlines"
-calls = []
+calls, count = [], 0
+scale, TABLE = 2.0, {"a": 0.25, "b": [1, 2]}
 
 
 class Ball(wl.Entity):
@@ -69,8 +93,26 @@ def note(simulation):
     bonus()
 
 
-wl.register("Rules-v0", world=Room, entities={Ball: 2}, step=[drift, score, note], observe=[look], max_steps=9)
+def paying(price, tax=0.5):
+    def pay(simulation, share=0.25):
+        global count
+        count += 1
+        return price * tax * share * scale * TABLE["a"] * tools.FEE * tools.fee(count) * given()
+
+    return pay
+
+
+wl.register(
+    "Rules-v0",
+    world=Room,
+    entities={Ball: 2},
+    step=[drift, score, note],
+    observe=[look],
+    reset=[paying(3.0), functools.partial(taxed, 0.75), lambda simulation: TITLE],
+    max_steps=9,
+)
 '''
+)
 NAMED = {
     "a constant": ("REWARD, LIMIT = 1.0, 3.0", "REWARD, LIMIT = 5.0, 3.0", "the constant `REWARD` (1.0, now 5.0)"),
     "its type": ("REWARD, LIMIT = 1.0", "REWARD, LIMIT = 1", "the constant `REWARD` (1.0, now 1)"),
@@ -83,10 +125,20 @@ NAMED = {
     "the limit": ("max_steps=9", "max_steps=8", "`max_steps` (9, now 8)"),
     "the order": ("[drift, score, note]", "[score, drift, note]", "the order of `step`"),
     "a system less": ("[drift, score, note]", "[drift, note]", "the system `score` (removed)"),
-    "a phase": ("[drift, score, note], observe=[look]", "[drift, score, note, look]", "the order of `step`"),
+    "a phase": ("[drift, score, note],\n    observe=[look]", "[drift, score, note, look]", "the order of `step`"),
     "a callable": ("    bonus()", "    return None", "the callable `note`"),
     "what a callable calls": ("return BONUS", "return 2 * BONUS", "the callable `bonus`"),
     "a value of a callable": ("BONUS, TITLE = 0.5", "BONUS, TITLE = 0.7", "the constant `BONUS` (0.5, now 0.7)"),
+    "a value in lower case": ("scale, TABLE = 2.0", "scale, TABLE = 2.5", "the constant `scale` (2.0, now 2.5)"),
+    "a value in a table": ('"a": 0.25', '"a": 0.75', "the constant `TABLE`"),
+    "a closure": ("paying(3.0)", "paying(4.0)", "the constant `price` (3.0, now 4.0)"),
+    "a default argument": ("share=0.25", "share=0.5", "the callable `paying.<locals>.pay`"),
+    "a bound argument": ("taxed, 0.75", "taxed, 0.5", "the callable `taxed`"),
+    "a lambda": ("lambda simulation: TITLE", "lambda simulation: BONUS", "the callable `<lambda>`"),
+    "a constant of another file": ("FEE = 7.0", "FEE = 8.0", "the constant `tools.FEE` (7.0, now 8.0)"),
+    "a function of another file": ("    return number", "    return -number", "the callable `fee`"),
+    "a function that one of another file calls": ("return fee(1)", "return fee(2)", "the callable `given`"),
+    "a callable of another file": ("    return rate", "    return 2 * rate", "the callable `taxed`"),
 }
 SAME = {
     "comments": ("REWARD, LIMIT = 1.0, 3.0\n", "# rewards\nREWARD, LIMIT = 1.0, 3.0  # per step\n\n"),
@@ -102,7 +154,10 @@ SAME = {
         "    ball.height = gust(world, ball.height)",
         "    if ball.height > 1.0:\n        breakpoint()\n    ball.height = gust(world, ball.height)",
     ),
-    "other things": ("calls = []\n", "calls = [1]\nUNUSED = 3\n"),
+    "other things": ("calls, count = [], 0\n", "calls, count = [1], 1\nUNUSED = 3\n"),
+    "comments beside a lambda": ("TITLE],", "TITLE],  # the title"),
+    "annotations of a callable": ("def note(simulation)", "def note(simulation: wl.Simulation) -> None"),
+    "comments of another file": ("FEE = 7.0", "# the fee\nFEE = 7.0"),
 }
 
 
@@ -113,13 +168,25 @@ def worlds_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rules_of(text: str, folder: Path) -> dict[str, str]:
-    file = folder / f"world_{abs(hash(text))}.py"
+    helpers, text = text.split("# the world\n")
+    sys.modules.pop("tools", None)
+    folder = folder / f"world_{abs(hash((helpers, text)))}"
+    folder.mkdir()
+    (folder / "tools.py").write_text(helpers)
+    file = folder / "world.py"
     file.write_text(text)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        return executed(file)
+
+
+def executed(file: Path) -> dict[str, str]:
+    spec = importlib.util.spec_from_file_location("rules_world", file)
     assert spec is not None and spec.loader is not None
     registry._REGISTRY.pop("Rules-v0", None)
-    spec.loader.exec_module(importlib.util.module_from_spec(spec))
-    return wl.definition("Rules-v0").rules
+    module = sys.modules["rules_world"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return wl.definition("Rules-v0").rules.parts
 
 
 @pytest.mark.parametrize("what", NAMED)
@@ -157,7 +224,7 @@ def test_systems_of_one_name_have_numbers() -> None:
         return grow
 
     def rules(*years: float) -> dict[str, str]:
-        return wl.Definition("Cats", wl.World, {Cat: 1}, step=tuple(map(ageing, years))).rules
+        return wl.Definition("Cats", wl.World, {Cat: 1}, step=tuple(map(ageing, years))).rules.parts
 
     assert {"system grow", "system grow (2)"} <= set(rules(1.0, 2.0))
     assert differences(rules(1.0, 2.0), rules(1.0, 3.0)) == ["the constant `years` (2.0, now 3.0)"]
@@ -176,10 +243,95 @@ def test_the_content_of_a_launch_counts() -> None:
             return str(np.float32(self.factor))
 
     def rules(factor: float) -> dict[str, str]:
-        return wl.Definition("Scaled", wl.World, {}, step=(Scale(factor),)).rules
+        return wl.Definition("Scaled", wl.World, {}, step=(Scale(factor),)).rules.parts
 
     assert differences(rules(1.0), rules(2.0)) == ["the data, such as a model or a ROM, of the launch `Scale`"]
     assert differences(rules(2.0), rules(2.0)) == []
+
+
+KERNELS = """
+import warp as wp
+import worldloom as wl
+
+GROWTH = 2.0
+SNIPPET = "return 1.0f;"
+
+
+class Room(wl.World):
+    size: float
+
+
+@wp.func_native(SNIPPET)
+def one() -> float: ...
+
+
+@wp.func
+def grown(size: float):
+    return size * GROWTH + one()
+
+
+@wp.kernel
+def grow(sizes: wp.array(dtype=float)):
+    sizes[wp.tid()] = grown(sizes[wp.tid()])
+
+
+class Kernel(wl.Launch):
+    reads = writes = {Room: ("size",)}
+
+    def launch(self, prepared, shard):
+        wp.launch(self.kernel, dim=shard.count, inputs=prepared)
+
+
+class Grow(Kernel):
+    kernel = grow
+
+    def prepare(self, simulation):
+        return [simulation.world.size.array]
+
+
+wl.register("Rules-v0", world=Room, entities={}, step=[Grow()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("* GROWTH", "/ GROWTH", "the callable `grown`"),
+        ("= grown(", "= -grown(", "the callable `grow`"),
+        ("return 1.0f", "return 2.0f", "the callable `one`"),
+        ("dim=shard.count,", "dim=shard.count - 1,", "the callable `Kernel`"),
+        ("GROWTH = 2.0", "GROWTH = 3.0", "the constant `GROWTH` (2.0, now 3.0)"),
+        ("[simulation.world.size.array]", "[simulation.world.size.array + 1]", "the launch `Grow`"),
+    ],
+)
+def test_kernels_of_a_launch_count(old: str, new: str, name: str, tmp_path: Path) -> None:
+    assert old in KERNELS
+    before, after, again = (
+        rules_of(f"# the world\n{text}", tmp_path)
+        for text in (KERNELS, KERNELS.replace(old, new), KERNELS.replace("\n\n\n", "\n\n\n# a note\n"))
+    )
+    assert differences(before, after)[0] == name
+    assert differences(before, again) == []
+
+
+def test_objects_with_attributes_that_are_computed_are_left_alone() -> None:
+    class Costly:
+        @property
+        def price(self) -> float:
+            raise AssertionError("read")
+
+    costly = Costly()
+
+    def pay(simulation: object) -> float:
+        return costly.price
+
+    assert wl.Definition("Costly", wl.World, {}, step=(pay,)).rules
+
+
+def test_the_files_of_the_rules_are_known(tmp_path: Path) -> None:
+    rules_of(TEXT, tmp_path)
+    files = [Path(file).name for file in wl.definition("Rules-v0").rules.files]
+    assert sorted(files) == ["tools.py", "world.py"]
 
 
 def test_every_part_is_printable(tmp_path: Path) -> None:

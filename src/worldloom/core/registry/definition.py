@@ -19,7 +19,7 @@ from worldloom.core.model.launch import Launch
 from worldloom.core.model.population import Population, UpTo, is_event
 from worldloom.core.registry.alternatives import Alternatives, expand
 from worldloom.core.registry.fingerprint import fingerprint
-from worldloom.core.registry.rules import rules_of
+from worldloom.core.registry.rules import Rules, rules_of
 from worldloom.core.registry.validation import validate
 
 _MAX_STAGED_PAIRS = 4096
@@ -129,7 +129,7 @@ class Definition:
         return fingerprint(self) if self.origin is None else self.origin.hash
 
     @functools.cached_property
-    def rules(self) -> dict[str, str]:
+    def rules(self) -> Rules:
         """The parts of what the hash covers, by name, so that a difference between two versions can be named."""
         return rules_of(self) if self.origin is None else self.origin.rules
 

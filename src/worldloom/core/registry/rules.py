@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
 import json
 import math
 import re
-import textwrap
 from collections.abc import Iterable, Mapping
-from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from worldloom.core.base.source import Source
 from worldloom.core.frontend.helper import Helper
@@ -25,13 +23,13 @@ from worldloom.core.model.fields import Field, Role
 from worldloom.core.model.launch import Launch, label_of
 from worldloom.core.registry.fingerprint import (
     MISSING,
-    class_text,
     component_values,
     find_name,
     json_value,
     launch_columns,
     system_values,
 )
+from worldloom.core.registry.python_code import PythonCode, is_users
 
 if TYPE_CHECKING:
     from worldloom.core.registry.definition import Definition
@@ -50,12 +48,21 @@ _IGNORED = ("ctx", "kind", "type_comment", "type_params", "decorator_list", "ret
 """Fields of syntax nodes that do not change what a function computes."""
 
 
-def rules_of(definition: Definition) -> dict[str, str]:
-    """A short text for every part of ``definition`` that determines its behaviour, by the part's name.
+class Rules(NamedTuple):
+    """What determines the behaviour of a world.
 
-    Names are such as ``system score``, ``function pay``, ``constant REWARD``, ``component Ball.height``,
-    ``number of Ball``, ``max_steps`` and ``order of step``.
+    Attributes:
+        parts: A short text for every part, by the part's name, such as ``system score``, ``function pay``,
+            ``constant REWARD``, ``component Ball.height``, ``number of Ball``, ``max_steps`` and ``order of step``.
+        files: The files with its systems, functions and Python code.
     """
+
+    parts: dict[str, str]
+    files: frozenset[str]
+
+
+def rules_of(definition: Definition) -> Rules:
+    """The rules of ``definition``."""
     rules = _Rules()
     rules.add("max_steps", definition.max_steps)
     rules.add("cuda_float32", definition.cuda_float32)
@@ -66,7 +73,7 @@ def rules_of(definition: Definition) -> dict[str, str]:
     rules.add("order of the kinds", [kind.__name__ for kind in definition.entities])
     for phase in ("reset", "step", "observe"):
         rules.add(f"order of {phase}", [rules.entry(entry) for entry in getattr(definition, phase)])
-    return rules.parts
+    return Rules(rules.parts, frozenset(rules.files))
 
 
 class _Rules:
@@ -74,6 +81,7 @@ class _Rules:
 
     def __init__(self) -> None:
         self.parts: dict[str, str] = {}
+        self.files: set[str] = set()
         self._names: dict[int, str] = {}
         """The part of each entry and function that was added, by its ``id()``."""
 
@@ -94,13 +102,13 @@ class _Rules:
                 self._function(name, entry.source, system_values(entry))
             elif isinstance(entry, Launch):
                 name = self._name(entry, f"launch {label_of(entry)}")
-                self.add(
-                    name, [type(entry).__qualname__, _digest(_tree(class_text(type(entry)))), launch_columns(entry)]
-                )
+                columns = [type(entry).__qualname__, launch_columns(entry)]
+                self._code(name, PythonCode(type(entry)), columns, follow=is_users(type(entry)))
                 self.add(f"{_DATA}{name.removeprefix('launch ')}", entry.digest())
             else:
-                name = self._name(entry, f"callable {getattr(entry, '__qualname__', type(entry).__qualname__)}")
-                self._callable(name, entry)
+                code = PythonCode(entry)
+                name = self._name(entry, f"callable {code.part.__qualname__}")
+                self._code(name, code, code.values)
         return self._names[id(entry)]
 
     def _name(self, part: Any, name: str) -> str:
@@ -111,13 +119,15 @@ class _Rules:
 
     def _function(self, name: str, source: Source, values: Any) -> None:
         """Add a system or a function, the constants that it uses, and the functions that it calls."""
-        program, used = _program(source.tree), {}
+        tree = source.tree  # without its decorators, annotations and docstring
+        program, used = _program([[tree.name, [a.arg for a in tree.args.args]], tree.body]), {}
         own = {argument.arg for argument in source.tree.args.args} | source.stored
         for key, node in program.names.items():
             value = find_name(node, source.names(), own)
             if value is not MISSING and not isinstance(value, ModuleType):
                 used[key] = value
         self.add(name, [program.digest, values])
+        self.files.add(source.file)
         self._uses(name, used)
 
     def _uses(self, name: str, used: Mapping[str, Any]) -> None:
@@ -131,25 +141,17 @@ class _Rules:
             is_own = self.parts.get(f"constant {key}", text) != text  # functions may use one name for several values
             self.parts[f"constant {key} of {name}" if is_own else f"constant {key}"] = text
 
-    def _callable(self, name: str, entry: Any) -> None:
-        """Add a Python function of the schedule, and the functions and constants of its module that it uses.
-
-        Names in capitals are constants. Others may be state of the program, which changes while it runs.
-        """
-        try:
-            text = textwrap.dedent(inspect.getsource(entry))
-        except (OSError, TypeError):
-            text = ""
-        self.add(name, _digest(_tree(text)))
-        if not isinstance(entry, FunctionType):
-            return
-        used = inspect.getclosurevars(entry)
-        for key, value in sorted({**used.globals, **used.nonlocals}.items()):
-            if isinstance(value, FunctionType) and value.__module__ == entry.__module__:
-                if id(value) not in self._names:
-                    self._callable(self._name(value, f"callable {value.__qualname__}"), value)
-            elif key.isupper() and isinstance(value, bool | int | float | str | tuple):
+    def _code(self, name: str, code: PythonCode, values: Any, follow: bool = True) -> None:
+        """Add Python code, with the code of the user's files and the constants that it uses if ``follow``."""
+        program = _program([code.tree])
+        self.add(name, [program.digest, json_value(values)])
+        self.files.add(code.file)
+        for key, value in code.used(program.names) if follow else ():
+            if not isinstance(value, PythonCode):
                 self._uses(name, {key: value})
+            elif id(value.part) not in self._names:
+                used = self._name(value.part, f"callable {value.part.__qualname__}")
+                self._code(used, value, value.values)
 
 
 class _Program:
@@ -175,7 +177,8 @@ class _Program:
                 self.names[dotted] = node
             self._token(type(node).__name__)
             for name, value in ast.iter_fields(node):
-                if name not in _IGNORED and value is not None and value != []:
+                is_hint = name == "annotation" and isinstance(node, ast.arg)
+                if name not in _IGNORED and not is_hint and value is not None and value != []:
                     self._token(name)
                     self.visit(value)
             self._token(";")
@@ -187,26 +190,12 @@ class _Program:
         self._hash.update(b"\0")
 
 
-def _program(tree: ast.FunctionDef) -> _Program:
-    """The program of a system or a function, without its decorators, annotations and docstring."""
+def _program(parts: list[Any]) -> _Program:
+    """The program of syntax trees."""
     program = _Program()
-    program.visit([tree.name, [a.arg for a in tree.args.args]])
-    program.visit(tree.body)
+    for part in parts:
+        program.visit(part)
     return program
-
-
-def _tree(text: str) -> Any:
-    """The syntax tree of a program, or its text where it is not a whole statement, as for a lambda."""
-    try:
-        return ast.parse(text).body
-    except SyntaxError:
-        return text
-
-
-def _digest(tree: Any) -> str:
-    program = _Program()
-    program.visit(tree)
-    return program.digest
 
 
 def _is_silent(node: Any) -> bool:

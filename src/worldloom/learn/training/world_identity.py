@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.frontend.system import System
+from worldloom.core.base.paths import printable_path
 from worldloom.core.model.fields import Role
 from worldloom.core.registry.definition import Definition
 from worldloom.core.registry.rules import MAX_TEXT, differences, joined
@@ -45,9 +45,9 @@ class WorldIdentity:
     Attributes:
         id: The world's id.
         hash: The hash of its definition.
-        rules: Its rules by part, see :func:`~worldloom.core.registry.rules.rules_of`.
+        rules: Its rules by part, see :class:`~worldloom.core.registry.rules.Rules`.
         config: The values of its configuration at the start of the training, as text.
-        files: The SHA-256 of every file with its systems, by the file's name, for the record.
+        files: The SHA-256 of every file with its rules, by the file's name, for the record.
         versions: The versions of worldloom and of the libraries that compute its steps.
         format: Version of the parts of the rules.
     """
@@ -71,7 +71,7 @@ def identity_of(world: Simulation | Definition) -> WorldIdentity:
     definition = world if isinstance(world, Definition) else world.definition
     config = {} if simulation is None else _configuration(simulation)
     return WorldIdentity(
-        definition.id, definition.hash, definition.rules, config, _files(definition), library_versions()
+        definition.id, definition.hash, definition.rules.parts, config, _files(definition), library_versions()
     )
 
 
@@ -113,7 +113,9 @@ def changes(saved: WorldIdentity, definition: Definition, config: Mapping[str, s
     if saved.format != FORMAT:
         return values if saved.hash == definition.hash else ["the definition", *values]
     defaults = {*(f"component {name}" for name in changed), "max_steps" if MAX_STEPS in changed else ""}
-    old, new = ({k: v for k, v in rules.items() if k not in defaults} for rules in (saved.rules, definition.rules))
+    old, new = (
+        {k: v for k, v in rules.items() if k not in defaults} for rules in (saved.rules, definition.rules.parts)
+    )
     return [*values, *differences(old, new)]
 
 
@@ -188,12 +190,12 @@ def _configuration(simulation: Simulation) -> dict[str, str]:
 
 
 def _files(definition: Definition) -> dict[str, str]:
-    """The SHA-256 of the user's files with the world and its systems, by name."""
-    paths = {definition.file, *(entry.source.file for entry in definition.entries if isinstance(entry, System))}
-    files = {}
-    for path in sorted(filter(_is_users, paths)):
+    """The SHA-256 of the user's files with the world and its rules, by name; by path where two have one name."""
+    files: dict[str, str] = {}
+    for path in sorted(filter(_is_users, {definition.file, *definition.rules.files})):
         try:
-            files[Path(path).name] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+            name = printable_path(Path(path).name)
+            files[printable_path(path) if name in files else name] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         except OSError:  # it was removed, or typed at a prompt
             continue
     return files
