@@ -1,6 +1,7 @@
 """Random operations on simulations: a small sample on fixed seeds. The command runs thousands of them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import tyro
 from thorough import only_thorough, sample
 
 import worldloom as wl
-from worldloom.core.state import columns, snapshot
+from worldloom.core.state import columns, copy_mixin, snapshot
 from worldloom.testing.operations import OPERATIONS, Subject, draw, run, shrink
 from worldloom.testing.operations.command import Operations
 from worldloom.testing.operations.operation import Operation
@@ -99,6 +100,32 @@ def test_a_value_that_all_devices_forget_is_found(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(snapshot, "scatter_rows", lambda target, worlds, rows: None)
     failure = run(draw(1, 12, "team"), ("python",), tmp_path)
     assert failure is not None and failure.sequence.operations[-1][0] == "restore"
+
+
+def test_a_reset_of_other_worlds_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Every masked reset also resets the first world, on all devices."""
+    right = wl.Simulation._reset_masked
+
+    def wrong(self: wl.Simulation) -> None:
+        self.world.reset_mask.torch()[0] = True
+        right(self)
+
+    monkeypatch.setattr(wl.Simulation, "_reset_masked", wrong)
+    failure = run(draw(5, 8, "team"), ("python",), tmp_path)
+    assert failure is not None and failure.sequence.operations[-1][0] in ("reset", "reset_with_seeds")
+
+
+def test_a_copy_with_other_settings_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Copies count their worlds from another number than the original."""
+    right = copy_mixin._rebuild
+
+    def wrong(cls: Any, origin: Any, saved: Any, pristine: bool) -> wl.Simulation:
+        return right(cls, replace(origin, arguments={**origin.arguments, "world_offset": 5}), saved, pristine)
+
+    monkeypatch.setattr(copy_mixin, "_rebuild", wrong)
+    failure = run(draw(3, 60, "team"), ("python",), tmp_path)
+    assert failure is not None and failure.sequence.operations[-1][0] in ("deepcopy", "unpickle")
+    assert "other settings" in failure.text
 
 
 def test_the_command_prints_a_summary(

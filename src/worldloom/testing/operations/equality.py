@@ -1,4 +1,4 @@
-"""What a copy of worlds must equal: values read from the columns, without the code of snapshots and copies.
+"""What worlds must equal after a copy or beside a reset: values read from the columns, without the code of snapshots.
 
 A value that a copy leaves out is the same on all devices, so that comparing devices does not show it.
 """
@@ -53,7 +53,7 @@ def require_equal(simulation: wl.Simulation, expected: Sequence[Values]) -> None
     """AssertionError where a world of the simulation does not have the values of ``expected``."""
     for world, (found, values) in enumerate(zip(world_values(simulation), expected, strict=True)):
         wrong = sorted(name for name in values if values[name] != found[name])
-        assert not wrong, f"{', '.join(wrong)} of world {world} are not those of what it was copied from"
+        assert not wrong, f"{', '.join(wrong)} of world {world} must be as before, or as in what it was copied from"
 
 
 @contextmanager

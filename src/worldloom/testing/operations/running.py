@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import worldloom as wl
 from worldloom.core.measure.random_actions import random_actions
 from worldloom.core.model.fields import Role
 from worldloom.core.model.spaces import Box, Discrete
+from worldloom.testing.operations.equality import require_equal, world_values
 from worldloom.testing.operations.operation import Generator, operation, some_worlds
 from worldloom.testing.operations.subject import Subject
 
@@ -161,7 +164,8 @@ def reset(subject: Subject, rng: Generator) -> None:
     mask = rng.random(worlds) < share
     form = int(rng.integers(4))
     subject.say("all worlds" if form == 0 else f"mask {mask.tolist()}")
-    subject.simulation.reset((None, mask, mask.tolist(), subject.tensor(mask))[form])
+    with _only_resets(subject, mask if form else np.ones(worlds, bool)):
+        subject.simulation.reset((None, mask, mask.tolist(), subject.tensor(mask))[form])
 
 
 @operation(6)
@@ -173,8 +177,31 @@ def reset_with_seeds(subject: Subject, rng: Generator) -> Any:
     seeds: Any = (each[0], each, np.array(each, np.uint64), np.uint64(each[-1]))[sort]
     mask = rng.random(worlds) < 0.5 if rng.random() < 0.6 else None
     subject.say(f"seeds {seeds}, mask {None if mask is None else mask.tolist()}")
-    subject.simulation.reset(mask, seeds=seeds)
+    with _only_resets(subject, np.ones(worlds, bool) if mask is None else mask, np.array(seeds, np.uint64)):
+        subject.simulation.reset(mask, seeds=seeds)
     return subject.simulation.seeds
+
+
+@contextmanager
+def _only_resets(subject: Subject, mask: Any, seeds: Any = None) -> Iterator[None]:
+    """A reset begins the next episode in the worlds of ``mask``, the first one of new ``seeds``, and changes no others.
+
+    What a reset gets wrong on all devices does not show when they are compared.
+    """
+    simulation = subject.simulation
+    before, seeds_before = world_values(simulation), simulation.seeds
+    episodes, steps = (simulation.world[name].numpy().copy() for name in ("episode", "step"))
+    yield
+    began = {
+        "episode": np.where(mask, episodes + 1 if seeds is None else 0, episodes),
+        "step": np.where(mask, 0, steps),
+    }
+    for name, values in began.items():
+        assert np.array_equal(simulation.world[name].numpy(), values), f"the {name} of a world is wrong after the reset"
+    expected = seeds_before if seeds is None else np.where(mask, seeds, seeds_before)
+    assert np.array_equal(simulation.seeds, expected), "the seeds are not those of the reset"
+    after = world_values(simulation)
+    require_equal(simulation, [after[world] if chosen else before[world] for world, chosen in enumerate(mask)])
 
 
 @operation(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -115,24 +116,25 @@ def refused_copy(subject: Subject, rng: Generator) -> None:
 
 
 @operation(3)
-def deepcopy(subject: Subject, rng: Generator) -> bool:
+def deepcopy(subject: Subject, rng: Generator) -> None:
     """Go on with a copy, after the original took a step."""
     subject.say("a copy")
-    return _go_on_with(subject, lambda: copy.deepcopy(subject.simulation), rng)
+    _go_on_with(subject, lambda: copy.deepcopy(subject.simulation), rng)
 
 
 @operation(3)
-def unpickle(subject: Subject, rng: Generator) -> bool:
+def unpickle(subject: Subject, rng: Generator) -> None:
     """Go on with what a pickle holds, after the original took a step."""
     subject.say("a pickle")
-    return _go_on_with(subject, lambda: pickle.loads(pickle.dumps(subject.simulation)), rng)  # noqa: S301
+    _go_on_with(subject, lambda: pickle.loads(pickle.dumps(subject.simulation)), rng)  # noqa: S301
 
 
-def _go_on_with(subject: Subject, copied_by: Callable[[], wl.Simulation], rng: Generator) -> bool:
+def _go_on_with(subject: Subject, copied_by: Callable[[], wl.Simulation], rng: Generator) -> None:
     """Step the original, and in half of all cases the copy, which must come to the same state."""
     copied = subject.made(copied_by)
     require_equal(copied, world_values(subject.simulation))
-    pristine = copied.pristine == subject.simulation.pristine
+    settings = attrgetter("autoreset", "world_offset", "exact", "interpreted", "pristine", "definition.options")
+    assert settings(copied) == settings(subject.simulation), "the copy has other settings"
     actions, both = actions_for(subject, rng), rng.random() < 0.5
     try:
         subject.step(actions or None)
@@ -142,7 +144,6 @@ def _go_on_with(subject: Subject, copied_by: Callable[[], wl.Simulation], rng: G
                 require_equal(copied, world_values(subject.simulation))
     finally:
         subject.replace(copied)
-    return pristine
 
 
 @operation(4)
@@ -253,6 +254,8 @@ def set_config(subject: Subject, rng: Generator) -> Any:
     value = _near(default, shape, rng)
     subject.say(f"{name} = {value.tolist()}")
     simulation.set_config(name, value)
+    held = np.broadcast_to(simulation.get_config(name), (simulation.num_worlds, *column.field.value_shape))
+    assert np.array_equal(held, np.broadcast_to(value, held.shape)), f"{name} is not what was set"
     return simulation.get_config(name)
 
 
