@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import worldloom as wl
-from worldloom.learn import PPOConfig, RunFolder, TrainingRequest, evaluate, open_run, read_metrics
+from worldloom.learn import PPOConfig, RunFolder, TrainingRequest, evaluate, open_run, read_metrics, run_training
 from worldloom.learn.algorithms.sac import SACConfig
 
 CONFIG = PPOConfig(num_envs=2, device="cpu", total_steps=64)
@@ -41,6 +41,13 @@ def test_paths_of_another_type(function, path):
 @pytest.mark.parametrize("name", ["checkpoint", "env"])
 def test_other_arguments_of_open_run(name):
     refused(lambda: open_run("absent", **{name: 5}), f"{name} must be text, not 5")
+
+
+def test_permission_is_true_or_false(tmp_path):
+    """The text "no" would count as True."""
+    request = TrainingRequest("CartPole-v1", "ppo", CONFIG, run_dir=tmp_path / "run", video=False)
+    run_training(request)
+    refused(lambda: open_run(tmp_path / "run", allow_changed_world="no"), "allow_changed_world is True or False")
 
 
 @pytest.mark.parametrize("actors", [{}, None, 5, [], {"Cart": 5}, {"Cart": (1, 2)}, {"Cart": (1,)}])

@@ -79,6 +79,13 @@ def test_every_registered_world_is_listed():
     assert {wl.make_spec(id_).id for id_ in wl.registered()} == set(wl.registered()) < set(wl.list_all_envs())
 
 
+@pytest.mark.parametrize("id", ["worldloom/CartPole-v1", "gymnasium:worldloom/Pong-v5"])
+def test_gymnasiums_name_of_a_world_is_explained(id):
+    world = id.rpartition("/")[2]
+    with pytest.raises(InputError, match=f"is Gymnasium's name of the world '{world}': write {world}$"):
+        wl.definition(id)
+
+
 @pytest.mark.parametrize("id", ["LunarLander-v3", "gymnasium:LunarLander-v3", "gymnasium:Elsewhere-v0"])
 def test_an_environment_of_gymnasium_is_no_world(id):
     """Commands and trainers take worlds, and their error names what takes the environment."""

@@ -50,17 +50,17 @@ class WorldSpec(EnvSpec):
     def max_episode_steps(self) -> RegisteredLimit | None:  # type: ignore[override]
         """Steps after which the world truncates an episode; None without a limit, or where it cannot be built."""
         try:
-            return RegisteredLimit(definition(self._world).max_steps) or None
+            return RegisteredLimit(definition(self.world).max_steps) or None
         except InputError:
             return None
 
     @functools.cached_property
     def reward_threshold(self) -> float | None:  # type: ignore[override]
         """As that of Gymnasium's environment of the same id."""
-        return reward_threshold(self._world)
+        return reward_threshold(self.world)
 
     @property
-    def _world(self) -> str:
+    def world(self) -> str:
         """The id of the world. ``gymnasium.make_vec`` empties ``kwargs`` before it reads the limit."""
         return self.id.partition("/")[2]
 
@@ -133,6 +133,8 @@ def make_many(
 def explain_environment(id: str) -> str | None:
     """What to do with an id that names an environment of Gymnasium and no world; None for other ids."""
     name = id.removeprefix(GYMNASIUM_PREFIX)
+    if isinstance(spec := registry.get(name), WorldSpec):
+        return f"'{name}' is Gymnasium's name of the world '{spec.world}': write {spec.world}"
     versions = [world for world in family_ids() if _without_version(world) == _without_version(name)]
     if (name not in registry and name == id) or versions or _without_version(name) in _WORLD_NAMES:
         return None

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from worldloom.core.base.arrays import check_flags
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.paths import printable_path
 from worldloom.core.model.fields import Role
@@ -153,6 +154,7 @@ def require_same_world(
     Returns:
         What has changed, in words.
     """
+    check_flags(allow_changed_world=allow)
     if saved is None:
         warnings.warn(
             f"{where} does not say which rules world '{definition.id}' had, since an earlier version of worldloom "
