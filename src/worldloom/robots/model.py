@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from worldloom.core.model.fields import Array, ComponentSpec
 from worldloom.robots.arrays import ALWAYS, ARRAYS, SINGLE_PRECISION, Kind
 from worldloom.robots.loading.checker import CHECKER, LoadLimits
 from worldloom.robots.loading.messages import MESSAGES
+from worldloom.robots.model_content import content_digest
 
 if TYPE_CHECKING:
     import mujoco
@@ -76,6 +78,7 @@ class Model:
         checked = None if trusted else (limits or LoadLimits()).resolved()
         self.mj_model: mujoco.MjModel = _compile(self.mujoco, source, assets or {}, checked, self.title)
         _refuse_unsupported(self.mj_model)
+        self._contents: dict[int, str] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name in ARRAYS:
@@ -123,6 +126,19 @@ class Model:
         buffer = np.zeros(self.mujoco.mj_sizeModel(self.mj_model), dtype=np.uint8)
         self.mujoco.mj_saveModel(self.mj_model, None, buffer)
         return buffer.tobytes()
+
+    @property
+    def saved_digest(self) -> str:
+        """The SHA-256 of the compiled model."""
+        return hashlib.sha256(self.saved).hexdigest()
+
+    @property
+    def content_digest(self) -> str:
+        """The SHA-256 of what it computes, see :func:`~worldloom.robots.model_content.content_digest`."""
+        saved = hash(self.saved)
+        if saved not in self._contents:  # it takes a second for models with large meshes
+            self._contents[saved] = content_digest(self.mj_model)
+        return self._contents[saved]
 
     def initial(self, name: str, keyframe: str | int | None = None) -> np.ndarray[Any, np.dtype[np.float64]]:
         """A parameter of the model, or an array of ``mjData`` after a reset to the default pose or a keyframe; flat."""

@@ -17,7 +17,7 @@ from worldloom.core.model.launch import Launch, Shard
 from worldloom.robots.arrays import Kind
 from worldloom.robots.c_engine import DataPart, contact_count_address, function_address
 from worldloom.robots.model import Model
-from worldloom.robots.physics import Physics, model_digest
+from worldloom.robots.physics import Physics, model_digest, portable_digest
 from worldloom.robots.placement_kernels import place_worlds
 from worldloom.robots.placement_systems import PlacementState, report_system, seed_system
 from worldloom.robots.warp.placement import WarpPlacement
@@ -180,6 +180,9 @@ class PlaceLaunch(Launch):
 
     def digest(self) -> str:
         return f"{self.attempts} {self.free_of_contacts} {list(self.draws)} {model_digest(self.physics.model)}"
+
+
+PlaceLaunch.portable_digest = portable_digest  # type: ignore[assignment]
 
 
 def flat_rows(table: Table, name: str, num_worlds: int) -> wp.array:

@@ -104,7 +104,7 @@ class _Rules:
                 name = self._name(entry, f"launch {label_of(entry)}")
                 columns = [type(entry).__qualname__, launch_columns(entry)]
                 self._code(name, PythonCode(type(entry)), columns, follow=is_users(type(entry)))
-                self.add(f"{_DATA}{name.removeprefix('launch ')}", entry.digest())
+                self.add(f"{_DATA}{name.removeprefix('launch ')}", entry.portable_digest())
             else:
                 code = PythonCode(entry)
                 name = self._name(entry, f"callable {code.part.__qualname__}")
