@@ -18,23 +18,27 @@ def open_events(folder: Path, purge_step: int | None) -> Any:
     except ImportError:
         warnings.warn("no TensorBoard events are written: pip install tensorboard adds them", stacklevel=4)
         return None
-    if threading.excepthook is not _show_thread_error:
-        _shown_before.append(threading.excepthook)
-        threading.excepthook = _show_thread_error
+    if not isinstance(threading.excepthook, ThreadErrors):
+        threading.excepthook = ThreadErrors(threading.excepthook)
     _wait_for_later_name(folder)
     # The random suffix keeps a prepared symbolic link from redirecting the file.
     return SummaryWriter(str(folder), purge_step=purge_step, filename_suffix=f".{secrets.token_hex(8)}")
 
 
-_shown_before: list[Callable[[threading.ExceptHookArgs], object]] = []
-"""The hook that :func:`_show_thread_error` replaces."""
+class ThreadErrors:
+    """Shows the errors of threads, except those of TensorBoard's writer, which the next event or its close raises.
 
+    Args:
+        show: Shows the others: the hook that this one replaces.
+    """
 
-def _show_thread_error(details: threading.ExceptHookArgs) -> None:
-    """Show the error of a thread, except one of TensorBoard's writer, which the next event or its close raises."""
-    is_events_thread = type(details.thread).__module__.startswith("tensorboard.")
-    if not (is_events_thread and isinstance(details.exc_value, OSError)):
-        _shown_before[-1](details)
+    def __init__(self, show: Callable[[threading.ExceptHookArgs], object]) -> None:
+        self._show = show
+
+    def __call__(self, details: threading.ExceptHookArgs) -> None:
+        is_events_thread = type(details.thread).__module__.startswith("tensorboard.")
+        if not (is_events_thread and isinstance(details.exc_value, OSError)):
+            self._show(details)
 
 
 def _wait_for_later_name(folder: Path) -> None:
