@@ -42,6 +42,8 @@ REWARD, LIMIT = 1.0, 3.0
 BONUS, TITLE = 0.5, "two\\nlines"
 calls, count = [], 0
 scale, TABLE = 2.0, {"a": 0.25, "b": [1, 2]}
+TABLE["c"] = 0.125
+CALLS, STATS = [], {"resets": 0}
 
 
 class Ball(wl.Entity):
@@ -90,6 +92,8 @@ def bonus():
 
 def note(simulation):
     calls.append(TITLE)
+    CALLS.append(TITLE)
+    STATS["resets"] += 1
     bonus()
 
 
@@ -97,7 +101,7 @@ def paying(price, tax=0.5):
     def pay(simulation, share=0.25):
         global count
         count += 1
-        return price * tax * share * scale * TABLE["a"] * tools.FEE * tools.fee(count) * given()
+        return price * tax * share * scale * TABLE["a"] * tools.FEE * tools.fee(count) * given() * len(__file__)
 
     return pay
 
@@ -131,6 +135,7 @@ NAMED = {
     "a value of a callable": ("BONUS, TITLE = 0.5", "BONUS, TITLE = 0.7", "the constant `BONUS` (0.5, now 0.7)"),
     "a value in lower case": ("scale, TABLE = 2.0", "scale, TABLE = 2.5", "the constant `scale` (2.0, now 2.5)"),
     "a value in a table": ('"a": 0.25', '"a": 0.75', "the constant `TABLE`"),
+    "an entry of a table": ('["c"] = 0.125', '["c"] = 0.5', "the constant `TABLE`"),
     "a closure": ("paying(3.0)", "paying(4.0)", "the constant `price` (3.0, now 4.0)"),
     "a default argument": ("share=0.25", "share=0.5", "the callable `paying.<locals>.pay`"),
     "a bound argument": ("taxed, 0.75", "taxed, 0.5", "the callable `taxed`"),
@@ -155,6 +160,7 @@ SAME = {
         "    if ball.height > 1.0:\n        breakpoint()\n    ball.height = gust(world, ball.height)",
     ),
     "other things": ("calls, count = [], 0\n", "calls, count = [1], 1\nUNUSED = 3\n"),
+    "tables that the program changes": ('= [], {"resets": 0}', '= [1], {"resets": 1}'),
     "comments beside a lambda": ("TITLE],", "TITLE],  # the title"),
     "annotations of a callable": ("def note(simulation)", "def note(simulation: wl.Simulation) -> None"),
     "comments of another file": ("FEE = 7.0", "# the fee\nFEE = 7.0"),

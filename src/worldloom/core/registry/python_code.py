@@ -28,7 +28,12 @@ _LIBRARIES = (
     Path(__file__).parents[2],
     *(Path(sysconfig.get_paths()[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
 )
-"""Folders of code whose versions are recorded, and which is not followed."""
+"""Folders of code that is not followed: worldloom's, Python's, and that of packages."""
+_MUTATORS = (
+    *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill"),
+    *("update", "setdefault", "popitem", "add", "discard"),
+)
+"""Methods that change an object in place."""
 
 
 class PythonCode:
@@ -73,7 +78,7 @@ class PythonCode:
         seen, own = self._outer(), _bound(self.tree)
         for key, node in names.items():
             value = _find(node, seen, own)
-            if value is MISSING:
+            if value is MISSING or key.startswith("__"):  # such as __file__
                 continue
             if self._is_followed(value):
                 yield key, PythonCode(value)
@@ -109,13 +114,13 @@ class PythonCode:
     def _is_state(self, node: ast.expr, seen: Mapping[str, Any]) -> bool:
         """Whether a name may get other values while the program runs.
 
-        It may where a function of the file binds it. Attributes of objects may, except of one in capitals.
+        It may where a function of its file changes it. Attributes of objects may, except of one in capitals.
         """
         if not isinstance(node, ast.Attribute):
-            return isinstance(node, ast.Name) and node.id in _rebound(_lines(self.part))
+            return isinstance(node, ast.Name) and node.id in _changing(_lines(self.part))
         owner = _find(node.value, seen, set())
         if isinstance(owner, ModuleType):
-            return _is_library(getattr(owner, "__file__", None) or "") or node.attr in _rebound(_lines(owner))
+            return _is_library(getattr(owner, "__file__", None) or "") or node.attr in _changing(_lines(owner))
         return not isinstance(owner, type) and not _root(node).isupper()
 
 
@@ -162,8 +167,8 @@ def _find(node: ast.expr, seen: Mapping[str, Any], own: set[str]) -> Any:
 
 
 def _root(node: ast.expr) -> str:
-    """``a`` of the name ``a.b.c``."""
-    while isinstance(node, ast.Attribute):
+    """``a`` of the expression ``a.b[c].d``."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
 
@@ -198,10 +203,18 @@ def _lines(part: Any) -> str:
 
 
 @functools.lru_cache(maxsize=16)
-def _rebound(text: str) -> frozenset[str]:
-    """The names that functions of a file declare global or nonlocal."""
-    nodes = ast.walk(ast.Module(_parsed(text), []))
-    return frozenset(name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names)
+def _changing(text: str) -> frozenset[str]:
+    """The names whose values functions of a file change: they bind them, or change lists, dicts or arrays in place."""
+    functions = [node for node in ast.walk(ast.Module(_parsed(text), [])) if isinstance(node, ast.FunctionDef)]
+    names: set[str] = set()
+    for node in (node for function in functions for node in ast.walk(function)):
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            names.update(node.names)
+        elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+            names.add(_root(node.value))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
+            names.add(_root(node.func.value))
+    return frozenset(names)
 
 
 def _function_tree(code: CodeType) -> Any:
