@@ -89,6 +89,30 @@ def test_other_rules_under_a_taken_id_are_refused() -> None:
     assert register(max_steps=2, replace=True) is wl.definition("Meadow-test")
 
 
+def test_the_functions_of_a_launch_must_be_the_same() -> None:
+    """As where the cell of a notebook with a kernel is run again after a change."""
+
+    def launch(factor: float) -> wl.Launch:
+        def scaled(size: float) -> float:
+            return size * factor
+
+        class Scale(wl.Launch):
+            def launch(self, prepared: object, shard: wl.Shard) -> None:
+                scaled(1.0)
+
+        return Scale()
+
+    register(step=[launch(2.0)])
+    register(step=[launch(2.0)])
+    with pytest.raises(wl.DefinitionError, match="its id is taken by a world with other rules"):
+        register(step=[launch(3.0)])
+
+
+def test_permission_to_replace_is_true_or_false() -> None:
+    with pytest.raises(wl.InputError, match="replace is True or False, not 'no'"):
+        register(replace="no")
+
+
 def test_callables_must_be_the_same_objects() -> None:
     """Their hash does not cover the values that they refer to."""
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
+from worldloom.core.base.arrays import check_flags
 from worldloom.core.base.errors import DefinitionError, InputError
 from worldloom.core.base.shards import MIN_WORLDS
 from worldloom.core.frontend.system import System
@@ -58,6 +59,7 @@ def register(
 
     Raises DefinitionError if the parts do not fit together, or if ``id`` is taken.
     """
+    check_flags(replace=replace)
     frame = sys._getframe(1)
     sentence = doc if doc is not None else (frame.f_globals.get("__doc__") or "").strip().split("\n")[0]
     empty = Definition(
@@ -116,9 +118,9 @@ def _owner(new: Definition) -> str:
 
 
 def _same_rules(old: Definition, new: Definition) -> bool:
-    """Whether two definitions of one id behave alike. Hashes cover neither limits nor what callables refer to."""
+    """Whether two definitions of one id behave alike. Rules cover neither limits nor all that callables refer to."""
     first, second = (
-        (world.hash, world.limits, world.cuda_float32, [e for e in world.entries if not isinstance(e, System | Launch)])
+        (world.hash, world.rules.parts, world.limits, [e for e in world.entries if not isinstance(e, System | Launch)])
         for world in (old, new)
     )
     return first == second
