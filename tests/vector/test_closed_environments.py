@@ -8,6 +8,7 @@ import pytest
 from gymnasium.error import ClosedEnvironmentError
 
 import worldloom as wl
+from worldloom import envpool
 from worldloom.core.base.errors import InputError
 from worldloom.vector import (
     ProcessPool,
@@ -34,6 +35,7 @@ CASES = {
     "kinds": (lambda: WorldParallelVectorEnv("TagGrid-v0", 2), ("reset",), {}),
     "aec": (lambda: WorldAecEnv("HanabiVerySmall-v0"), ("reset",), None),
     "pool": (lambda: WorldPool("CartPole-v1", 4, 2), ("async_reset", "recv"), None),
+    "envpool": (lambda: envpool.make("CartPole-v1", "gymnasium", num_envs=2), ("reset", "async_reset", "recv"), ZERO),
     "sb3": (lambda: Sb3VectorEnv("CartPole-v1", 2), ("reset",), ZERO),
 }
 

@@ -25,6 +25,7 @@ from worldloom.envpool.state import State
 from worldloom.envpool.sync_engine import SyncEngine
 from worldloom.envpool.world_group import WorldGroup
 from worldloom.vector.checks import check_env_ids, check_render_mode
+from worldloom.vector.errors import ClosedError
 from worldloom.vector.world_batch import WorldBatch
 from worldloom.vector.world_pool import group_config
 
@@ -160,7 +161,7 @@ class EnvPool(NotCopyable, ABC):
 
     def _check_open(self) -> None:
         if self._closed_pool:
-            raise InputError("this pool is closed: make a new one")
+            raise ClosedError("this pool is closed: make a new one")
 
     def _checked_ids(self, env_id: Any) -> np.ndarray[Any, Any] | None:
         """``env_id`` as an array; None if it holds all ids in their order."""
