@@ -1,4 +1,4 @@
-"""The tests of this folder use the settings of physics that HideSeek ships; Escape Room differs in dt alone."""
+"""The tests of this folder use the settings of physics that the games ship, apart from those that they switch off."""
 
 from __future__ import annotations
 
@@ -22,7 +22,14 @@ def settings(id: str) -> dict[str, np.ndarray]:
         return {name: np.asarray(sim.get_config(name)) for name in SETTINGS}
 
 
-@pytest.mark.parametrize(("id", "own"), [("HideSeek-v0", {}), ("EscapeRoom-v0", {"dt": 0.04})])
+OFF = 1e30
+OWN = {
+    "HideSeek-v0": {"heavy_load": OFF, "max_depth": OFF, "joint_frequency": 30.0},
+    "EscapeRoom-v0": {"dt": 0.04, "heavy_load": OFF},
+}
+
+
+@pytest.mark.parametrize(("id", "own"), OWN.items())
 def test_games_ship_the_settings_that_are_tested(id: str, own: dict[str, float]) -> None:
     shipped, tested = settings(id), settings(SCENE.id)
     assert {"gravity", "dt", "substeps", "sweeps", "margin", "contact_frequency", "sleep_speed"} <= shipped.keys()

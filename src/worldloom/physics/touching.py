@@ -88,12 +88,16 @@ def starting_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any
                 old.impulses, old.tangents, world.match_distance,
             )  # fmt: skip
             last_impulse = old.impulse
-            deepest, before = 0.0, 0.0
+            deepest = -world.margin
             for i in wl.unroll(4):
-                deepest, before = min(deepest, separations[i]), min(before, old.separations[i])
-            if deepest < before and before < -world.margin:
+                deepest = min(deepest, separations[i])
+            if deepest < -world.margin:  # few are, and only these load what follows
                 size = b.radius if a.shape == PLANE else min(a.radius, b.radius)
-                if before < -world.max_depth * size:  # it was too deep, and was not pushed out
+                before = 0.0
+                for i in wl.unroll(4):
+                    before = min(before, old.separations[i])
+                deep = before < -world.margin and before < -world.max_depth * size
+                if deep and deepest < before:  # it was too deep, and was not pushed out
                     world.fail(
                         "body {value} sinks into another: give more substeps or sweeps, or a larger max_depth", b.id
                     )

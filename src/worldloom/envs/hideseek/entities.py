@@ -52,6 +52,7 @@ class Arena(physics.World):
 
     heavy_load: wl.Config = 1.0e30  # off: agents of 1 kg push walls with up to 500 N
     max_depth: wl.Config = 1.0e30  # off: bodies may start within each other
+    joint_frequency: wl.Config = 30.0  # Hz, of the joints by which agents hold bodies
     hiders: wl.Config = 3  # agents of each team, 0 to 3
     seekers: wl.Config = 2
     min_boxes: wl.Config = 3

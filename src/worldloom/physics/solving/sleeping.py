@@ -12,7 +12,7 @@ before, with a thread per contact: most contacts are with a static body, and wak
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import DYNAMIC
+from worldloom.physics.bodies import DYNAMIC, UNLIMITED
 from worldloom.physics.solving.loads import bears_load
 
 A_MOVES = 1  # bits of the sides of a contact: which of its bodies have a mass
@@ -31,10 +31,12 @@ def sides_system(World: type, Body: type, Contact: type) -> Any:
     def note_sides(contact: Contact, world: World):
         a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
         a_wakes, b_wakes = a.awake | (a.motion == DYNAMIC), b.awake | (b.motion == DYNAMIC)
-        loaded = bears_load(
-            a.inverse_mass, b.inverse_mass, contact.normal, world.gravity, contact.last_impulse, world.dt,
-            world.heavy_load,
-        )  # fmt: skip
+        loaded = False
+        if world.heavy_load < UNLIMITED:
+            own = world.at(Contact, contact.id)  # for what only these worlds need: it is loaded here
+            loaded = bears_load(
+                a.inverse_mass, b.inverse_mass, own.normal, world.gravity, own.last_impulse, world.dt, world.heavy_load
+            )
         contact.sides = (
             (A_MOVES if a.inverse_mass > 0.0 else 0)
             | (B_MOVES if b.inverse_mass > 0.0 else 0)
