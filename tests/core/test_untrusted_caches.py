@@ -57,10 +57,16 @@ def test_files_of_root_are_trusted(tmp_path, monkeypatch):
     assert untrusted_reason(tmp_path) is None
 
 
-@pytest.mark.parametrize(("name", "members", "trusted"), [("me", [], True), ("me", ["you"], False), ("us", [], False)])
-def test_only_the_private_group_of_the_owner_may_write(tmp_path, monkeypatch, name, members, trusted):
+@pytest.mark.parametrize(
+    ("name", "members", "primary", "trusted"),
+    [("me", [], 0, True), ("me", ["you"], 0, False), ("me", [], 1, False), ("us", [], 0, False)],
+)
+def test_only_the_private_group_of_the_owner_may_write(tmp_path, monkeypatch, name, members, primary, trusted):
     os.chmod(tmp_path, 0o775)
-    monkeypatch.setattr(pwd, "getpwuid", lambda user: SimpleNamespace(pw_name="me"))
+    owner = SimpleNamespace(pw_name="me", pw_uid=os.getuid(), pw_gid=tmp_path.stat().st_gid)
+    others = [SimpleNamespace(pw_name="you", pw_uid=os.getuid() + 1, pw_gid=owner.pw_gid)] * primary
+    monkeypatch.setattr(pwd, "getpwuid", lambda user: owner)
+    monkeypatch.setattr(pwd, "getpwall", lambda: [owner, *others])
     monkeypatch.setattr(grp, "getgrgid", lambda group: SimpleNamespace(gr_name=name, gr_mem=members))
     assert (untrusted_reason(tmp_path) is None) is trusted
 

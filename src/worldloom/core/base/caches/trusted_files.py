@@ -59,7 +59,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _is_private_group(group: int, user: int) -> bool:
-    """Whether a group has the name of the user, and no other members."""
+    """Whether a group has the name of the user, and no other members, be it as their primary group."""
     import grp
     import pwd
 
@@ -67,7 +67,9 @@ def _is_private_group(group: int, user: int) -> bool:
         name, entry = pwd.getpwuid(user).pw_name, grp.getgrgid(group)
     except (KeyError, OSError):
         return False
-    return entry.gr_name == name and set(entry.gr_mem) <= {name}
+    if entry.gr_name != name or not set(entry.gr_mem) <= {name}:
+        return False
+    return all(other.pw_uid == user for other in pwd.getpwall() if other.pw_gid == group)
 
 
 def _user_name(user: int) -> str:
