@@ -275,6 +275,21 @@ def peek(drop: Drop):
 
 
 @pytest.mark.parametrize("device", ["python", "cpu"])
+def test_callables_of_observe_know_which_worlds_the_next_step_resets(device: str) -> None:
+    """The mask of these resets is a column of one kernel alone, and no callable could read its registers."""
+    seen: list[list[bool]] = []
+
+    def in_observe(sim: wl.Simulation) -> None:
+        seen.append(sim.starting.numpy().tolist())
+
+    definition = wl.Definition("Drizzle-test", Sky, {Drop: 1}, step=(fall,), observe=(peek, in_observe), max_steps=2)
+    sim = wl.Simulation(definition, 2, device, seed=0, autoreset="next_step")
+    for _ in range(4):
+        sim.step()
+    assert seen == [[reset, reset] for reset in (True, False, False, True, False)]
+
+
+@pytest.mark.parametrize("device", ["python", "cpu"])
 def test_callables_see_what_came_before_and_are_seen_by_what_comes_after(device: str) -> None:
     seen: dict[str, list] = {"reset": [], "step": [], "observe": []}
 

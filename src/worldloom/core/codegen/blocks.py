@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from worldloom.core.codegen.fusion import FusedEntry, KernelGroup
 from worldloom.core.frontend.targets.kernel_function import KernelFunction
@@ -10,7 +10,7 @@ from worldloom.core.frontend.targets.kernel_names import column_in_memory
 from worldloom.core.model.columns import WORLD, ColumnKey
 from worldloom.core.model.launch import LaunchNode, Mask
 from worldloom.core.schedule.aliasing import ColumnAliases
-from worldloom.core.schedule.entries import Schedule, SystemNode
+from worldloom.core.schedule.entries import HostNode, Schedule, SystemNode
 
 Block = tuple[Mask | None, list[tuple[SystemNode, KernelFunction]]]
 """A mask, and the systems that run under it."""
@@ -144,8 +144,13 @@ def memory_traffic(blocks: list[Block], register_only: set[ColumnKey], aliases: 
     return loads, stores
 
 
-def register_only(parts: Iterable[FusedEntry], schedule: Schedule) -> set[ColumnKey]:
-    """Transient columns that a single kernel uses: they stay in its registers."""
+def register_only(parts: Sequence[FusedEntry], schedule: Schedule) -> set[ColumnKey]:
+    """Transient columns that a single kernel uses: they stay in its registers.
+
+    There are none beside callables of the schedule, which may read any column, as ``Simulation.starting`` does.
+    """
+    if any(isinstance(part, HostNode) for part in parts):
+        return set()
     users: dict[ColumnKey, int] = {}
     for part in parts:
         if isinstance(part, LaunchNode):  # its kernels read memory, so the column cannot stay in registers

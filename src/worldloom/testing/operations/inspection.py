@@ -27,7 +27,7 @@ def inspect(subject: Subject, rng: Generator) -> Any:
         "seeds": simulation.seeds,
         "terminated": simulation.terminated,
         "truncated": simulation.truncated,
-        "starting": simulation.starting,
+        "starting": simulation.starting if simulation.has_host_calls else None,
         "pristine": simulation.pristine,
         "roles": {role.value: sorted(simulation.columns(role)) for role in Role},
         "config": {c.field.name: simulation.get_config(c.field.name) for c in simulation.columns(Role.CONFIG).values()},
