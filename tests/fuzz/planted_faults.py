@@ -18,8 +18,12 @@ import warp as wp
 from worldloom.core.frontend import nodes
 from worldloom.core.frontend.expressions.expressions import Expressions
 from worldloom.core.frontend.statements import Statements
+from worldloom.core.frontend.targets.kernel_reductions import KernelReductions
 from worldloom.core.frontend.targets.kernel_target import KernelTarget
+from worldloom.core.frontend.targets.uniform import UniformControl
+from worldloom.core.schedule import row_lists
 from worldloom.testing.campaign import fuzz_world, scratch
+from worldloom.testing.coverage import NEAR
 
 Plant = Callable[[], contextlib.AbstractContextManager[None]]
 
@@ -205,6 +209,38 @@ def short_circuit() -> contextlib.AbstractContextManager[None]:
     return patched(Expressions, "expr_Compare", make)
 
 
+def unguarded_jump() -> contextlib.AbstractContextManager[None]:
+    """A world that leaves a loop takes all worlds of its warp along."""
+
+    def make(statement: Any) -> Any:
+        def planted(self: Any, node: ast.stmt, here: str, loop: Any) -> list[ast.stmt]:
+            made: list[ast.stmt] = statement(self, node, here, loop)
+            jumps = isinstance(node, ast.Break | ast.Continue)
+            return list(made[0].body) if jumps and isinstance(made[0], ast.If) else made
+
+        return planted
+
+    return patched(UniformControl, "_statement", make)
+
+
+def missing_barrier() -> contextlib.AbstractContextManager[None]:
+    """Threads go on while others are still in the shared loop."""
+
+    def make(loop: Any) -> Any:
+        def planted(self: Any, *arguments: Any) -> list[ast.stmt]:
+            made: list[ast.stmt] = loop(self, *arguments)
+            return made[:-1] if self.threads > 1 else made
+
+        return planted
+
+    return patched(KernelReductions, "loop_shared", make)
+
+
+def unlisted_choices() -> contextlib.AbstractContextManager[None]:
+    """Entities with an action that does not exist are in no list."""
+    return patched(row_lists, "_num_choices", lambda choices: lambda node: 0)
+
+
 PLANTED: dict[str, Plant] = {
     "dropped store": dropped_store,
     "swapped branch": swapped_branch,
@@ -218,18 +254,22 @@ PLANTED: dict[str, Plant] = {
     "swapped ternary": swapped_ternary,
     "stale condition": stale_condition,
     "comparison of several parts": short_circuit,
+    "unguarded jump": unguarded_jump,
+    "missing barrier": missing_barrier,
+    "unlisted choices": unlisted_choices,
 }
 """The faults, by name."""
+ON_CUDA = ("unguarded jump", "missing barrier", "unlisted choices")
+"""Those in the text of kernels for CUDA."""
 
 
-def systems_until_found(
-    name: str, systems: int, most: int, variant: str = "cpu-unfused", seed: int = 0
-) -> tuple[int, str]:
+def systems_until_found(name: str, systems: int, most: int, seed: int = 0) -> tuple[int, str]:
     """The number of systems until a planted fault was found, and its difference; 0 if ``most`` worlds did not."""
     compared = 0
+    variant, avoid = ("cuda-text", NEAR) if name in ON_CUDA else ("cpu-unfused", ())
     with PLANTED[name](), scratch() as folder:
         for world in range(most):
-            report = fuzz_world(seed + world, systems, [variant], folder)
+            report = fuzz_world(seed + world, systems, [variant], folder, avoid)
             compared += report.systems
             if report.differences:
                 return compared, report.differences[0]

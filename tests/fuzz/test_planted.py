@@ -11,6 +11,12 @@ def test_a_planted_fault_is_found_soon():
     assert planted.systems_until_found("swapped branch", 10, 6)[0]
 
 
+@only_thorough
+@pytest.mark.parametrize("name", planted.ON_CUDA)
+def test_a_fault_among_the_threads_of_a_warp_is_found_soon(name: str):
+    assert planted.systems_until_found(name, 40, 5, seed=9_000_000)[0]
+
+
 @only_thorough  # test_differential.py runs the same programs
 def test_nothing_is_found_where_nothing_is_planted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(planted.PLANTED, "nothing", planted.contextlib.nullcontext)

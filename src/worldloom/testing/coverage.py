@@ -34,6 +34,8 @@ CONSTRUCTS = (
     "population",
 )  # fmt: skip
 """The constructs of the report."""
+NEAR = ("for world.near", "for world.nearest")
+"""Queries of neighbours, which the variant ``cuda-text`` lacks."""
 
 
 def coverage(text: str) -> Counter[str]:

@@ -20,7 +20,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from worldloom.testing.coverage import CONSTRUCTS
+from worldloom.testing.coverage import CONSTRUCTS, NEAR
 
 DEVICES: dict[str, tuple[str, ...]] = {
     "python": ("python",),
@@ -89,7 +89,7 @@ class Fuzz:
     def avoided(self) -> tuple[str, ...]:
         """What systems must not contain."""
         text_runs = "cuda-text" in f"{self.devices},{self.variants}"
-        return (*self.avoid, *(("for world.near", "for world.nearest") if text_runs else ()))
+        return (*self.avoid, *(NEAR if text_runs else ()))
 
     def run(self) -> int:
         first = int(time.time()) % 10**9 if self.seed is None else self.seed

@@ -95,10 +95,10 @@ class SystemGenerator(StatementGenerator):
         The component is not accumulated into: others would change it while entities are chosen by it.
         """
         assert self.own is not None
-        if not self.chance(0.5 if self.own.agent else 0.2):
+        if not self.chance(0.7 if self.own.agent else 0.2):
             return []
         if self.own.agent and self.chance(0.6):  # of choices that do not exist, systems see choice 0
-            return [f'where=("act", {self.rng.choice(("0", "1", "range(3)", "(2, 0)", "(0,)"))})']
+            return [f'where=("act", {self.rng.choice(("0", "0", "1", "range(3)", "(2, 0)", "(0,)"))})']
         component = self.rng.choice(("n0", "n1"))
         self.plan[self.own.root, component] = self.rng.choice(("own", "read"))
         values = self.rng.choice((str(self.rng.randint(-1, 3)), "range(3)", "(2, 0)", "(1, -1, 3)"))

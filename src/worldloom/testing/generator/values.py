@@ -39,10 +39,10 @@ def column_values(
 
 
 def action_values(component: Component, shape: tuple[int, ...], seed: int, step: int) -> Any:
-    """Actions for one step. One in a hundred does not exist, in every third world file one in four."""
+    """Actions for one step. One in twenty does not exist, in every second world file one in three."""
     generator = np.random.default_rng([seed, step, zlib.crc32(component.name.encode())])
     actions = generator.integers(0, component.choices, shape, dtype=np.int32)
-    invalid = generator.random(shape) < (0.01 if seed % 3 else 0.25)
+    invalid = generator.random(shape) < (0.05 if seed % 2 else 0.33)
     outside = np.array([component.choices, component.choices + 3, -1, -(2**31), 2**31 - 1], np.int32)
     return np.where(invalid, generator.choice(outside, shape), actions)
 

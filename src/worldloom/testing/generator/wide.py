@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from worldloom.testing.generator.statements import Maker, indented
 from worldloom.testing.generator.systems import KindSpec, SystemGenerator
-from worldloom.testing.reference.types import INT
+from worldloom.testing.reference.types import INT, Type
 
 if TYPE_CHECKING:
     from worldloom.testing.generator.worlds import WorldGenerator
@@ -17,6 +17,10 @@ THREADS = (4, 8, 8, 16, 16, 32)
 """Threads per world: with less than 32, several worlds share a warp."""
 _KEPT = re.compile(r"world\.|[vnit]\d|LIMIT|WIDE|BYTE|HALF")
 """What an iteration of a shared loop reads from around it: no components of entities, which others may change."""
+
+
+def _assigns(line: str, target: str) -> bool:
+    return line.lstrip().startswith(f"{target} ")
 
 
 class WideGenerator(SystemGenerator):
@@ -55,8 +59,8 @@ class WideGenerator(SystemGenerator):
         taken = [f"if {self.apart()}:", *indented([*self.shared(depth - 1), *jump])]
         if self.chance(0.3):
             taken += ["else:", *indented(self.shared(depth - 1) if self.chance(0.5) else self.simple())]
-        after = self.shared(depth - 1) if self.chance(0.4) else self.simple()
-        return [*lines, *taken, *after] if self.chance(0.6) else [*taken, *lines]
+        after = self.shared(depth - 1) if self.chance(0.4) else self.change() or self.simple()
+        return [*lines, *taken, *after] if self.chance(0.6) else [*taken, *lines, *after]
 
     def loop_left_apart(self, depth: int) -> list[str]:
         """A plain loop with shared loops inside, which the worlds of a warp leave at different places."""
@@ -66,7 +70,7 @@ class WideGenerator(SystemGenerator):
         """A condition that differs between the worlds of a warp in most cases."""
         counter = self.rng.choice([n for n, _ in self.scope.bounded] or ["world.step"])
         known = (f"world.id % {self.rng.randint(2, 3)} == {self.rng.choice((counter, '0', '1'))}", "world.id == 1")
-        return self.rng.choice((*known, self.truth(1), self.truth(1)))
+        return self.rng.choice((*known, *known, self.truth(1), self.truth(1)))
 
     # -- shared loops ------------------------------------------------------------------------------------------------
 
@@ -83,8 +87,19 @@ class WideGenerator(SystemGenerator):
         self.frozen.add(turn)
         slot = turn if self.chance(0.7) else f"{count} - 1 - {turn}"
         lines = [f"{name} = world.at({kind.name}, {slot})", *self._iteration(kind, name)]
+        stored = [(text, of) for text, of in self.scope.writes if any(_assigns(line, text) for line in lines)]
         self.scope, self.frozen = outer, frozen
-        return [f"for {turn} in wl.share({turns}, disjoint=True):", *indented(lines)]
+        loop = [f"for {turn} in wl.share({turns}, disjoint=True):", *indented(lines)]
+        return [*loop, *self._read_back(kind, [(text.removeprefix(f"{name}."), of) for text, of in stored])]
+
+    def _read_back(self, kind: KindSpec, stored: list[tuple[str, Type]]) -> list[str]:
+        """Right after a shared loop, read a component that another thread may have ``stored`` in it."""
+        fitting = [(component, goal) for component, of in stored for goal, other in self.scope.writes if of == other]
+        if kind.varies or not fitting or not self.chance(0.6):
+            return []
+        (component, goal), name = self.rng.choice(fitting), self.fresh()
+        slot = f"{self.whole(INT, 1)} % world.count({kind.name})"
+        return [f"{name} = world.at({kind.name}, {slot}).{component}", f"{goal} = {name}"]
 
     def _forget_rows(self) -> None:
         """Leave what no other iteration changes in the scope."""

@@ -156,7 +156,7 @@ class WorldGenerator:
                 batch = ", batch=2000" if self.chance(0.3) else ""  # enough for all spawns of a step
                 kind.count = f'wl.UpTo({limit}, overflow="{overflow}"{batch})'
             elif number == 1:
-                kind.agent = True
+                kind.agent, kind.count = True, self.rng.choice("12344")
                 kind.fields += [
                     ("act", INT),
                     ("view", Type("float32", (4,), "vec")),

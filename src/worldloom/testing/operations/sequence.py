@@ -19,6 +19,7 @@ import worldloom as wl
 from worldloom.core.registry import registry
 from worldloom.core.schedule.entries import Autoreset
 from worldloom.testing.campaign import drop_refused, quiet, without
+from worldloom.testing.coverage import NEAR
 from worldloom.testing.generator.values import MODES
 from worldloom.testing.generator.worlds import generate
 from worldloom.testing.operations.operation import OPERATIONS
@@ -27,8 +28,6 @@ from worldloom.testing.operations.worlds import BUNDLED, WORLDS
 
 RANDOM_SYSTEMS = 8
 """Systems of a random world."""
-NEAR = ("for world.near", "for world.nearest")
-"""Constructs that ``cuda-text`` lacks."""
 
 
 @dataclass(frozen=True)
