@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_threads import Machine
 from listed_worlds import FIELD, Crow, Field, actions, drop, end, fly, note, peer, sow, watch
 from thorough import covering
 
@@ -14,6 +13,7 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import Entry, generate
 from worldloom.core.codegen.resets import beside_resets
 from worldloom.core.tools.compare import first_difference
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

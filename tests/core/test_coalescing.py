@@ -26,7 +26,6 @@ from coalesced_worlds import (
     tower,
     walk,
 )
-from cuda_threads import Machine
 from warp._src.context import runtime
 
 import worldloom as wl
@@ -36,6 +35,7 @@ from worldloom.core.codegen.shared_rows.coalescing import SHARED_BYTES
 from worldloom.core.frontend.system import System
 from worldloom.core.measure.explain import _explained
 from worldloom.core.tools.compare import first_difference
+from worldloom.testing.cuda_text import Machine
 
 
 def program_of(definition: wl.Definition | str, fuse: bool = True, cuda: bool = True) -> Program:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import warp as wp
 from crowded_worlds import FLASH, LEAVE, SPLIT, SPLIT_THRICE, Flash, Grain, heap
-from cuda_threads import Machine
 from warp._src.context import runtime
 
 import worldloom as wl
@@ -20,6 +19,7 @@ from worldloom.core.codegen.resets.world_lists import NO_LISTS, list_width
 from worldloom.core.model import population
 from worldloom.core.model.population import SERIAL
 from worldloom.core.tools.compare import first_difference
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import warp as wp
-from cuda_threads import Machine
 from extreme_worlds import Box, Card, cards
 from warp._src.context import runtime
 
 import worldloom as wl
 from worldloom.core.codegen.program import generate
 from worldloom.core.tools.compare import compare, first_difference
+from worldloom.testing.cuda_text import Machine
 
 
 def test_they_are_what_numpy_finds() -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import warp as wp
-from cuda_threads import Machine
 from indexed_worlds import CELLS, Hiker, hill, look_back, weigh
 from warp._src.context import runtime
 
 import worldloom as wl
 from worldloom.core.codegen.program import generate
 from worldloom.core.tools.compare import first_difference
+from worldloom.testing.cuda_text import Machine
 
 
 def text_of(definition: wl.Definition | str, cuda: bool = True) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cuda_threads import Machine
 from lasting_agents import (
     COURSES,
     EXPORTED,
@@ -33,6 +32,7 @@ from worldloom.core.runtime import memory
 from worldloom.core.schedule.lasting_agents import lasting_agents
 from worldloom.core.state.replay_log import ReplayLog
 from worldloom.core.tools.compare import compare, first_difference
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_threads import Machine
 
 import worldloom as wl
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.schedule.long_arrays import LONG
 from worldloom.core.schedule.table_views import make_table_views
 from worldloom.core.tools.compare import first_difference
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 import warp as wp
-from cuda_threads import Machine
 from thorough import covering, sample
 from wide_worlds import PAIRS, Ball, Birth, Sheep, Table, Wolf, bump, roll, scatter
 
@@ -15,6 +14,7 @@ from worldloom.core.codegen.program import generate
 from worldloom.core.kernels.warp_reductions import later_of_pair
 from worldloom.core.model.pairs import MAX_PAIRS, Pair
 from worldloom.core.tools.compare import compare, first_difference
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

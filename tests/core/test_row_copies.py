@@ -1,13 +1,13 @@
 """Copies of observations from entities to agent rows by the threads of a warp."""
 
 import pytest
-from cuda_threads import Machine
 
 import worldloom as wl
 from worldloom.core.codegen.program import generate
 from worldloom.core.frontend.shared_loop import MAX_SERIAL_STORES
 from worldloom.core.kernels.row_copies import MAX_LOADS, RowCopy, fits_in_registers
 from worldloom.core.tools.compare import first_difference
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

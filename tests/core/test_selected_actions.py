@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from acting_worlds import acting_world, columns, invalid_actions
-from cuda_threads import Machine
 
 import worldloom as wl
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

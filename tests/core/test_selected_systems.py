@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_threads import Machine
 from jumping_worlds import JUMPING, results
 from selected_worlds import GARDEN, Garden, Pot, Seed, Sprout, place
 
@@ -13,6 +12,7 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import generate
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.tools.compare import compare
+from worldloom.testing.cuda_text import Machine
 
 
 class Lamp(wl.Entity):

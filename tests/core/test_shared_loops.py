@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from cuda_threads import Machine
 from thorough import THOROUGH, sample
 from wide_worlds import RAYS, Echo, Robot, Strip, Strips, Yard, strips, yard
 
@@ -10,6 +9,7 @@ import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import generate
 from worldloom.core.tools.compare import compare, copy_state, first_difference
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

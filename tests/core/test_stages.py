@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_threads import Machine
 
 import worldloom as wl
 from worldloom.core.codegen.kernel_spec import KernelSpec
@@ -18,6 +17,7 @@ from worldloom.core.codegen.stages import (
     uneven_width,
 )
 from worldloom.core.kernels.population_kernels import WARP_SIZE
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

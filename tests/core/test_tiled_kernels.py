@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from cuda_threads import Machine
 from thorough import sample
 
 import worldloom as wl
@@ -13,6 +12,7 @@ from worldloom.core.codegen.tiles.shared_columns import shared_tables, total_byt
 from worldloom.core.codegen.tiles.tiled_kernel import FEW_REGISTERS, RESIDENT_WORLDS, TileLimits, tile_limits
 from worldloom.core.model.launch import LaunchNode
 from worldloom.core.tools.compare import compare, first_difference
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import warp as wp
-from cuda_threads import Machine
 from warp._src.context import runtime
 from warp_row_worlds import Guard, tick, watch, yard
 
@@ -15,6 +14,7 @@ from worldloom.core.codegen.kernel_spec import KernelSpec
 from worldloom.core.codegen.program import Program, generate
 from worldloom.core.codegen.shared_rows.warp_rows import BLOCK, MAX_BYTES
 from worldloom.core.tools.compare import compare, first_difference
+from worldloom.testing.cuda_text import Machine
 
 PLACES = 40
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from cuda_threads import Machine
 from thorough import covering
 
 import worldloom as wl
@@ -16,6 +15,7 @@ from worldloom.core.frontend.system import System
 from worldloom.core.kernels.world_order_kernels import order_size, place_worlds
 from worldloom.core.schedule.row_lists import WorldOrderNode
 from worldloom.core.tools.compare import compare, first_difference
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

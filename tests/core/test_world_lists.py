@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from cuda_threads import Machine
 from listed_worlds import CROWS, FIELD, STONES, Crow, actions
 from thorough import THOROUGH, sample
 
@@ -17,6 +16,7 @@ from worldloom.core.codegen.resets.world_lists import MAX_LIST_WIDTH, NO_LISTS, 
 from worldloom.core.codegen.shared_programs import shared_program, shared_schedule
 from worldloom.core.kernels.world_list_kernels import list_worlds
 from worldloom.core.tools.compare import first_difference
+from worldloom.testing.cuda_text import Machine
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
