@@ -55,7 +55,7 @@ def test_every_find_stays_fixed(path: Path, variant: str):
     for column, values in expected.items():
         assert expected_values(trace, column) == values
     with scratch() as folder:
-        assert [str(d) for d in compare(text, ("python", variant), folder)] == []
+        assert [str(d) for d in compare(text, ("python", variant, "cuda-text"), folder)] == []
 
 
 def test_the_same_seed_gives_the_same_world():

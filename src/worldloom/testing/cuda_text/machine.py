@@ -52,6 +52,8 @@ from worldloom.testing.cuda_text.text import ToPython
 
 BLOCK = 64
 """Threads per block of joined kernels."""
+ALONE = threading.Barrier(1)
+"""The barrier of a thread without others."""
 
 
 _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
@@ -143,53 +145,68 @@ class Machine:
                 assert isinstance(spec, KernelSpec)
                 together = WARP_SIZE if spec.whole_warps else spec.threads
                 block: int = (spec.block or 0) if spec.tile else max(together, BLOCK) if spec.stages else together
-                size = spec.launch_size(self.simulation.num_worlds)
+                size, arguments = spec.launch_size(self.simulation.num_worlds), self._arguments(spec, block)
                 starts = range(0, size, block)
                 for first in random.sample(starts, len(starts)) if self.any_order else starts:
-                    self._group(spec, range(first, min(first + block, size)), block)
+                    self._group(spec.name, arguments, range(first, min(first + block, size)), block)
 
-    def _group(self, spec: KernelSpec, numbers: range, block: int) -> None:
+    def _arguments(self, spec: KernelSpec, block: int) -> list[Any]:
+        """The arguments of a kernel, for blocks of so many threads."""
+        used = [self.tables[t][f] for t, f in spec.columns]
+        columns = [Memory(column.values, column.field.dtype, block == 1) for column in used]
+        rows = np.int32(spec.rows_argument(self.simulation.num_worlds))
+        extra = [None] * spec.takes_errors + [self.alarm] * spec.takes_alarm
+        return [np.int32(spec.row_list or 0), rows, np.int32(0), *columns, *extra]
+
+    def _group(self, kernel: str, arguments: list[Any], numbers: range, block: int) -> None:
         """Run the threads that share a row or a block, or a world in a compaction. The last block may have fewer."""
-        barrier, votes = threading.Barrier(len(numbers), timeout=300), [False] * len(numbers)
-        held: list[Any] = [None] * len(numbers)
+        votes, held = [False] * len(numbers), [None] * len(numbers)
+        if len(numbers) == 1:
+            self._enter(numbers[0], 0, block, ALONE, ALONE, votes, held, {})
+            self.space[kernel](*arguments)
+            return
+        barrier = threading.Barrier(len(numbers), timeout=300)
         lanes = min(WARP_SIZE, len(numbers))
         warps = [threading.Barrier(lanes, timeout=300) for _ in range(0, len(numbers), WARP_SIZE)]
-        rows = np.int32(spec.rows_argument(self.simulation.num_worlds))
         failed: list[BaseException] = []
         rows_of_warps: list[dict[str, Slot]] = [{} for _ in warps]
-        used, alone = [self.tables[t][f] for t, f in spec.columns], len(numbers) == 1
-        columns = [Memory(column.values, column.field.dtype, alone) for column in used]
-        extra = [None] * spec.takes_errors + [self.alarm] * spec.takes_alarm
 
         def run(number: int) -> None:
-            self.here.number, self.here.barrier, self.here.votes, self.here.lane = (
-                np.int32(number),
-                barrier,
-                votes,
-                number - numbers[0],
-            )
-            self.here.held, self.here.block = held, np.int32(block)
-            self.here.warp = warps[self.here.lane // WARP_SIZE]
-            self.here.rows = rows_of_warps[self.here.lane // WARP_SIZE]
+            lane = number - numbers[0]
+            warp = lane // WARP_SIZE
+            self._enter(number, lane, block, barrier, warps[warp], votes, held, rows_of_warps[warp])
             try:
                 with np.errstate(all="ignore"):
-                    self.space[spec.name](np.int32(spec.row_list or 0), rows, np.int32(0), *columns, *extra)
+                    self.space[kernel](*arguments)
             except BaseException as error:
                 failed.append(error)
                 for waiting in (barrier, *warps):
                     waiting.abort()
 
-        if len(numbers) == 1:
-            run(numbers[0])
-        else:
-            threads = [threading.Thread(target=run, args=(n,)) for n in random.sample(numbers, len(numbers))]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+        threads = [threading.Thread(target=run, args=(n,)) for n in random.sample(numbers, len(numbers))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         assert not any(waiting.n_waiting for waiting in (barrier, *warps))
         if failed:
             raise failed[0]
+
+    def _enter(
+        self,
+        number: int,
+        lane: int,
+        block: int,
+        barrier: threading.Barrier,
+        warp: threading.Barrier,
+        votes: list[bool],
+        held: list[Any],
+        rows: dict[str, Slot],
+    ) -> None:
+        """Note which thread of which block and warp the current thread is."""
+        here = self.here
+        here.number, here.lane, here.block = np.int32(number), lane, np.int32(block)
+        here.barrier, here.warp, here.votes, here.held, here.rows = barrier, warp, votes, held, rows
 
     def _wait(self) -> None:
         self.here.barrier.wait()
@@ -250,11 +267,17 @@ class Machine:
             broken.values[world, 0] = True
             self.reports.append((int(world), int(episodes[world]), int(steps[world]), site, int(value)))
 
-    def _checked(self, index: Any, size: int, *where: Any) -> Any:
+    def _checked_index(self, index: Any, size: int, *where: Any) -> Any:
         place = index + size if index < 0 else index
         if 0 <= place < size:
             return place
         self._report(*where, index)  # type: ignore[call-arg]
+        return 0
+
+    def _checked_slot(self, slot: Any, size: int, *where: Any) -> Any:
+        if 0 <= slot < size:
+            return slot
+        self._report(*where, slot)  # type: ignore[call-arg]
         return 0
 
     def _find(self, serials: Memory, first: Any, count: Any, serial: Any) -> int:
@@ -281,8 +304,8 @@ class Machine:
             "vote_count": lambda votes: votes.bit_count(),
             "report_fault": self._report,
             "clean_choice": lambda choice, count: choice if 0 <= choice < count else np.int32(0),
-            "checked_index": self._checked,
-            "checked_slot": self._checked,
+            "checked_index": self._checked_index,
+            "checked_slot": self._checked_slot,
             "find_serial": self._find,
             "count_below": lambda serials, begin, end, bound: np.searchsorted(serials.values[begin:end], bound),
             "count_birth": self._birth,

@@ -13,7 +13,7 @@ import numpy as np
 
 from worldloom.testing.reference.statements import Statements
 from worldloom.testing.reference.tables import Kind, Run, State
-from worldloom.testing.reference.types import BOOL, INT, NAMED, Component, component
+from worldloom.testing.reference.types import BOOL, INT, NAMED, Component, RefType, component
 
 _ENGINE = {
     "step": Component("step", INT),
@@ -169,17 +169,28 @@ class Reference:
                 continue
             kinds = {a.arg: ast.unparse(a.annotation) for a in function.args.args if a.annotation is not None}
             for node in ast.walk(function):
-                if (
-                    isinstance(node, ast.For)
-                    and isinstance(node.iter, ast.Call)
-                    and ast.unparse(node.iter.func).startswith("world.")
-                ):
-                    kinds[ast.unparse(node.target)] = ast.unparse(node.iter.args[0])
+                if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
+                    name, call = ast.unparse(node.target), node.iter
+                elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                    name, call = ast.unparse(node.targets[0]), node.value
+                else:
+                    continue
+                called = ast.unparse(call.func)
+                if called in ("world.all", "world.near", "world.nearest", "world.at"):
+                    kinds[name] = ast.unparse(call.args[0])
+                elif called.endswith(".get"):
+                    owner, _, reference = called.removesuffix(".get").rpartition(".")
+                    kinds[name] = self._referred(kinds.get(owner, ""), reference)
             for node in ast.walk(function):
                 if isinstance(node, ast.Attribute) and node.attr in ("terminate", "truncate", "active"):
                     kind = kinds.get(ast.unparse(node.value), "")
                     for known in self.kinds.values():
                         known.agents |= known.name != "World" and (known.name == kind or kind in known.ancestors)
+
+    def _referred(self, kind: str, reference: str) -> str:
+        """The kind that a reference of a kind refers to; "" where there is no such reference."""
+        declared = self.kinds[kind].fields.get(reference) if kind in self.kinds else None
+        return declared.type.kind if declared is not None and isinstance(declared.type, RefType) else ""
 
     # -- running -----------------------------------------------------------------------------------------------------
 
