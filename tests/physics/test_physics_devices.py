@@ -43,3 +43,9 @@ def final_states(device: str, steps: int, exact: bool = False) -> list[np.ndarra
 def test_the_interpreter_and_the_cpu_agree_bit_for_bit():
     for interpreted, compiled in zip(final_states("python", 4), final_states("cpu", 4), strict=True):
         assert np.array_equal(interpreted.view(np.int32), compiled.view(np.int32))
+
+
+def test_joints_that_begin_apart_neither_fault_nor_explode():
+    position, _, velocity, _ = final_states("cpu", 60)[len(STATE) :]
+    assert np.abs(velocity).max() < 10.0
+    assert np.abs(position).max() < 5.0

@@ -128,7 +128,7 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: boo
                         done = converged(world, h)
                         if done or turn == TURNS - 1:
                             break
-                        accelerate(world, turn == 0, number == passes - 1)
+                        accelerate(world, h, turn == 0, number == passes - 1)
         for i in wl.share(world.count(Body) if solved else 0, disjoint=True):
             body = world.at(Body, i)
             release_body(world, body)

@@ -8,7 +8,9 @@ an aim at the velocities alone lets bodies move along tangents, and takes the en
 About half of the impulses of a substep belong to its first aim and half to its last stage. The next substep begins
 with half of them: with all of them, chains of unequal masses, whose joints are not solved exactly, gain energy.
 
-**Soft joints** have velocities against the error before the substep, as damped springs.
+**Soft joints** have velocities against the error before the substep, as damped springs. So have rigid joints that one
+substep cannot meet, which would throw bodies apart: those with an error above MAX_RETURN, and of bodies that turn by
+more than LARGEST_TURN.
 """
 
 import worldloom as wl
@@ -24,6 +26,7 @@ from worldloom.physics.motion import turned
 from worldloom.physics.solving.solver import softness
 
 MAX_RETURN = 20.0  # m/s and rad/s, by which the errors of rigid joints fall
+LARGEST_TURN = 0.5  # rad in a substep, of bodies whose joints are rigid
 REPEATED = 0.5  # share of the impulses of a substep with which the next one begins
 
 
@@ -34,6 +37,13 @@ def joint_softness(frequency: float, damping: float, h: float):
     if frequency > 0.0:
         rate, mass, relief = softness(frequency, damping, h)
     return rate, mass, relief
+
+
+@wl.function
+def at_most(vector: wl.vec3, largest: float) -> wl.vec3:
+    """A vector, or the one of length ``largest`` in its direction where it is longer."""
+    length = wl.length(vector)
+    return vector * (largest / length) if length > largest else vector
 
 
 @wl.function

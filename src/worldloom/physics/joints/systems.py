@@ -4,7 +4,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DISTANCE, FIXED, SLIDER, UNLIMITED
-from worldloom.physics.joints.aims import MAX_RETURN, REPEATED, end_aims
+from worldloom.physics.joints.aims import LARGEST_TURN, MAX_RETURN, REPEATED, at_most, end_aims
 from worldloom.physics.joints.frames import (
     angular_error,
     angular_rows,
@@ -16,7 +16,7 @@ from worldloom.physics.joints.frames import (
 from worldloom.physics.joints.passes import apply_impulse, joint_impulse, joint_pass
 from worldloom.physics.solving.body_access import BodyAccess
 from worldloom.physics.solving.packed_bodies import twist_of
-from worldloom.physics.solving.solver import WARM_START, WITH_BIAS
+from worldloom.physics.solving.solver import WARM_START, WITH_BIAS, softness
 
 
 def joint_systems(World: type, Body: type, Joint: type) -> list[Any]:
@@ -70,7 +70,14 @@ def joint_function(World: type, Body: type, Joint: type, access: BodyAccess) -> 
             v_a, w_a = motion_of(world, a, a_mass, True)
             v_b, w_b = motion_of(world, b, b_mass, True)
             load = h * (wl.length(joint.linear_impulse) + abs(joint.free_impulse[1] - joint.free_impulse[2]))
+            twist = angular_error(joint.kind, axis, joint.rotation, a_rotation, b_rotation)
+            gap = wl.cw_mul(linear_rows(joint.kind), frame * gap)
+            twist = wl.cw_mul(angular_rows(joint.kind), frame * twist)
             rigid = relief == 0.0
+            turned_by = max(wl.length(w_a), wl.length(w_b)) * h
+            if rigid and (max(wl.length(gap), wl.length(twist)) > MAX_RETURN * h or turned_by > LARGEST_TURN):
+                rigid = False
+                rate, mass, relief = softness(UNLIMITED, 1.0, h)
             if rigid and stage == WITH_BIAS:
                 load *= 1.0 / REPEATED
             a_inverse = inertia_of(world, a, a_mass)
@@ -92,15 +99,14 @@ def joint_function(World: type, Body: type, Joint: type, access: BodyAccess) -> 
                 linear_bias, angular_bias, free_bias = wl.vec3(), wl.vec3(), 0.0
                 biased = stage == WITH_BIAS
                 if biased:
-                    twist = angular_error(joint.kind, axis, joint.rotation, a_rotation, b_rotation)
-                    gap, twist = wl.cw_mul(linear_rows(joint.kind), frame * gap), frame * twist
-                    linear_bias, angular_bias = gap * rate, twist * rate
+                    linear_bias, angular_bias = at_most(gap * rate, MAX_RETURN), at_most(twist * rate, MAX_RETURN)
                     if rigid:
                         linear_bias, angular_bias, free_bias = end_aims(
                             joint.kind, axis, joint.rotation, joint.anchor_a, joint.anchor_b,
                             a_position, a_rotation, b_position, b_rotation, v_a, w_a, v_b, w_b,
                             gap, twist, joint.coordinate, h,
                         )  # fmt: skip
+                        linear_bias, angular_bias = at_most(linear_bias, MAX_RETURN), at_most(angular_bias, MAX_RETURN)
                         slip = frame * (v_b + wl.cross(w_b, b_arm) - v_a - wl.cross(w_a, a_arm))
                         turn = frame * (w_b - w_a)
                         linear_bias -= wl.cw_mul(linear_rows(joint.kind), slip)

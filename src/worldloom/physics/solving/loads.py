@@ -23,6 +23,7 @@ from worldloom.physics.solving.solver import clamp_to_disc, sum_of
 
 SOFT_LOAD = 20.0  # m/s², of a point, up to which its spring is linear
 TURNS = 32  # at most, of a sweep
+LARGEST_LOAD = 100.0  # m/s², of all bodies of a world together: the load that a turn adds at most
 ACCURACY = 0.1  # m/s², times the length of a substep: the error of a relative velocity at which turns end
 
 
@@ -117,9 +118,13 @@ def load_functions(World: type, Body: type, Contact: type) -> LoadFunctions:
         return worst <= ACCURACY * h
 
     @wl.function
-    def accelerate(world: World, first: bool, counts: bool):
+    def accelerate(world: World, h: float, first: bool, counts: bool):
         """``first``: whether there was one turn so far; ``counts``: whether impulses are those at the substep's end."""
-        along, square = 0.0, 0.0
+        along, square, mass = 0.0, 0.0, 0.0
+        for body in world.all(Body):
+            if body.inverse_mass > 0.0:
+                mass += 1.0 / body.inverse_mass
+        most = LARGEST_LOAD * h * mass
         total = num_solved(world)
         for k in range(total):
             row = solved_contact(world, k)
@@ -147,7 +152,9 @@ def load_functions(World: type, Body: type, Contact: type) -> LoadFunctions:
                 impulses, tangents = contact.impulses, contact.tangents
                 if factor < 0.0:
                     a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
-                    ahead = wl.max(impulses - (impulses - contact.last_result) * factor, wl.vec4())
+                    ahead = impulses - (impulses - contact.last_result) * factor
+                    for i in wl.unroll(4):
+                        ahead[i] = wl.clamp(ahead[i], max(impulses[i] - most, 0.0), impulses[i] + most)
                     slips = tangents - (tangents - contact.last_slip_result) * factor
                     for i in wl.unroll(4):
                         limit = contact.friction * ahead[i]
