@@ -70,7 +70,7 @@ def test_only_the_faults_of_the_episode_are_told(worldloom, tmp_path):
     code, out, _ = worldloom("replay", tmp_path / "log", "--env", file, "--world", 1, "--episode", 1, "--json")
     assert code == 0
     assert [fault.partition(": ")[0] for fault in json.loads(out)["faults"]] == ["world 1, episode 1, step 2"]
-    registry._REGISTRY.pop("Faulty-v0")
+    registry._REGISTRY.pop("Faulty-v0", None)
     code, _, err = worldloom("replay", tmp_path / "log")
     assert code == 2
     assert "was recorded in 'Faulty-v0', which is not registered: name its file, as in --env pond.py" in err

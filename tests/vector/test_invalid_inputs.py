@@ -150,7 +150,7 @@ def test_resets_of_a_batch(arguments, message):
         ({"seed": "x"}, "seed must be a whole number of 0 or more"),
         ({"seed": -1}, "seed must be a whole number of 0 or more"),
         ({"seed": 1.5}, "seed must be a whole number of 0 or more"),
-        ({"seed": 2**63}, "seed must be at most 9,223,372,036,854,775,807, not 9223372036854775808"),
+        ({"seed": 2**64}, "seed must be at most 18,446,744,073,709,551,615, not 18446744073709551616"),
         ({"options": "abc"}, "the options of a reset are a mapping"),
         ({"options": {"low": 0.1}}, "unknown reset option 'low': reset takes no options"),
     ],

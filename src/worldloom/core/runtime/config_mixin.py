@@ -36,6 +36,7 @@ class ConfigMixin(SimulationPart):
 
     def set_config(self, name: str, value: Any) -> None:
         """Change a configuration while the simulation runs: one value, or one per world. Nothing is compiled."""
+        self._config(name)  # refuses what is no name, also what no dictionary holds
         self._assign_config({name: value})
 
     def _assign_config(self, config: Mapping[str, Any]) -> None:

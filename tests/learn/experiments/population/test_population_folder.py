@@ -136,6 +136,6 @@ def test_settings_that_do_not_go_together_fail_alone(tmp_path):
 
 
 def test_the_seeds_of_all_members_are_checked(tmp_path):
-    request = TrainingRequest("CartPole-v1", "ppo", PPOConfig(seed=2**63 - 2, device="cpu"))
+    request = TrainingRequest("CartPole-v1", "ppo", PPOConfig(seed=2**64 - 2, device="cpu"))
     with pytest.raises(InputError, match="seed must be a whole number"):
         PopulationFolder(tmp_path, request, PopulationPlan(("gamma=0.9,0.99",), population=3))
