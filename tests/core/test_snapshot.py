@@ -259,7 +259,7 @@ def test_places_that_a_snapshot_does_not_have(race: wl.Definition) -> None:
 def test_what_the_engine_keeps_beside_the_columns_is_part_of_the_state(race: wl.Definition) -> None:
     simulation = wl.Simulation(race, 3, "python", seed=5)
     column = Column("Runner", Field("order", wl.int64), 3, 2, simulation.device)
-    simulation.tables["Runner"].extra["order"] = column
+    simulation.tables["Runner"].all_columns["order"] = column
     column.assign(np.arange(6).reshape(3, 2))
     taken = simulation.snapshot()
     column.fill(0)
@@ -271,7 +271,7 @@ def test_what_the_engine_keeps_beside_the_columns_is_part_of_the_state(race: wl.
 def test_worlds_that_share_rows_are_only_taken_together(race: wl.Definition) -> None:
     simulation = wl.Simulation(race, 3, "python", seed=5)
     pool = Column("Runner", Field("pool", wl.int64), 5, 2, simulation.device)
-    simulation.tables["Runner"].extra["pool"] = pool
+    simulation.tables["Runner"].all_columns["pool"] = pool
     taken = simulation.snapshot()
     pool.fill(7)
     simulation.restore(taken)

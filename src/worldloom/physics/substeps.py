@@ -10,7 +10,7 @@ from worldloom.physics.solving.body_motion import body_functions, stage_of
 from worldloom.physics.solving.contact_systems import contact_functions
 from worldloom.physics.solving.energy import energy_functions
 from worldloom.physics.solving.impacts import impact_functions
-from worldloom.physics.solving.loads import TURNS, load_functions, stiffened
+from worldloom.physics.solving.loads import ACCURACY, STALL, TURNS, load_functions, stiffened
 from worldloom.physics.solving.solver import (
     WARM_START,
     WITH_BIAS,
@@ -45,7 +45,7 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: boo
     solve_joint = joint_function(World, Body, Joint, component_access(World, Body))
     keep_free_motion, contacts_add_energy = energy_functions(World, Body, Joint)
     loads = load_functions(World, Body, Contact)
-    note_residual, converged, accelerate = loads.note, loads.converged, loads.accelerate
+    note_residual, largest_residual, accelerate = loads.note, loads.largest, loads.accelerate
     _may_bounce, collide, let_pass = impact_functions(World, Body, Contact)
 
     @wl.system(threads=THREADS, separate=True, registers=REGISTERS)
@@ -56,6 +56,7 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: boo
         passes = 2 * world.sweeps + 1
         floats = wl.length_sq(world.gravity) == 0.0
         solved = not world.by_colour and (special if floats or world.bounces or world.loaded else plain)
+        stalled = False  # whether turns do not help in this step, as where joints contradict each other
         for substep in range(world.substeps if solved else 0):
             for i in wl.share(world.moving_end, disjoint=True):
                 body = world.at(Body, i)
@@ -80,8 +81,8 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: boo
                     for i in wl.share(world.moving_end, disjoint=True):
                         body = world.at(Body, i)
                         carry_body(world, body, h)
-                turns = 1
-                if special and world.loaded and stage != WARM_START and number < passes:
+                turns, first_error, least_error = 1, 0.0, 0.0
+                if special and world.loaded and stage != WARM_START and number < passes and not stalled:
                     turns = TURNS
                 for turn in range(turns):
                     if world.count(Joint) > 0:
@@ -125,8 +126,13 @@ def world_solver(World: type, Body: type, Contact: type, Joint: type, plain: boo
                                     note_impulses(world, contact)
                         start = end
                     if special and turns > 1:
-                        done = converged(world, h)
-                        if done or turn == TURNS - 1:
+                        error = largest_residual(world)
+                        if turn == 0:
+                            first_error, least_error = error, error
+                        least_error = min(least_error, error)
+                        if turn == TURNS - 1:
+                            stalled = world.count(Joint) > 0 and least_error > STALL * first_error
+                        if error <= ACCURACY * h or turn == TURNS - 1:
                             break
                         accelerate(world, h, turn == 0, number == passes - 1)
         for i in wl.share(world.count(Body) if solved else 0, disjoint=True):

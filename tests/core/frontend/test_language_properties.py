@@ -94,7 +94,7 @@ def whole(inner: st.SearchStrategy[tuple[str, str, str]]) -> st.SearchStrategy[s
         inner.map(lambda t: f"int(wl.clamp({t[1]}, -100.0, 100.0))"),
         inner.map(lambda t: f"cell.a[({t[0]}) % 4]"),
         st.tuples(inner, truths).map(lambda t: f"int(cell.k + {t[1]} * ({t[0][0]}))"),
-        st.tuples(inner, truths).map(lambda t: f"int(wl.uint64({t[0][0]}) ^ {t[1]})"),
+        st.tuples(inner, truths).map(lambda t: f"int(wl.uint64(({t[0][0]}) & 255) ^ {t[1]})"),
         st.tuples(inner, inner).map(lambda t: f"min({t[0][0]}, {t[1][0]})"),
         st.tuples(inner, inner, inner).map(lambda t: f"({t[0][0]} if {t[1][2]} else {t[2][0]})"),
         st.tuples(numbers, numbers).map(lambda t: f"world.integer({t[0]}, {t[1]})"),

@@ -118,7 +118,7 @@ def test_spaces_of_the_user():
             r"environment 1, Discrete\(2\), has other shapes or types",
         ),
         ([bounded(1.0)] * 2, {"batch_size": 1}, "observation_mode needs all environments in every batch"),
-        ([bounded(1.0)] * 2, {"observation_mode": "some"}, "observation_mode is 'same', 'different', or a tuple"),
+        ([bounded(1.0)] * 2, {"observation_mode": "some"}, "expected: 'same' or 'different' or tuple"),
     ],
 )
 def test_modes_that_do_not_fit(makers, arguments, words):

@@ -23,6 +23,7 @@ from worldloom.physics.solving.solver import clamp_to_disc, sum_of
 
 SOFT_LOAD = 20.0  # m/s², of a point, up to which its spring is linear
 TURNS = 32  # at most, of a sweep
+STALL = 0.75  # of the first residual: where joints keep it above that for all turns, the step goes on without turns
 LARGEST_LOAD = 100.0  # m/s², of all bodies of a world together: the load that a turn adds at most
 ACCURACY = 0.1  # m/s², times the length of a substep: the error of a relative velocity at which turns end
 
@@ -74,12 +75,12 @@ class LoadFunctions:
 
     Attributes:
         note: Of a contact, too: stores the residual of a turn, from the impulses before it.
-        converged: Whether the residuals of all contacts are below ACCURACY.
+        largest: The largest residual of all contacts, m/s.
         accelerate: Extrapolates the impulses of all contacts from the last two turns.
     """
 
     note: Any
-    converged: Any
+    largest: Any
     accelerate: Any
 
 
@@ -104,7 +105,7 @@ def load_functions(World: type, Body: type, Contact: type) -> LoadFunctions:
         contact.slip_residual = contact.tangents - tangents
 
     @wl.function
-    def converged(world: World, h: float):
+    def largest_residual(world: World):
         worst = 0.0
         total = num_solved(world)
         for k in range(total):
@@ -115,7 +116,7 @@ def load_functions(World: type, Body: type, Contact: type) -> LoadFunctions:
                     worst = max(worst, abs(contact.residual[i]) / contact.stiffness[i])
                     slip = abs(contact.slip_residual[2 * i]) + abs(contact.slip_residual[2 * i + 1])
                     worst = max(worst, slip / contact.slip_rates[i])
-        return worst <= ACCURACY * h
+        return worst
 
     @wl.function
     def accelerate(world: World, h: float, first: bool, counts: bool):
@@ -176,4 +177,4 @@ def load_functions(World: type, Body: type, Contact: type) -> LoadFunctions:
                 contact.last_residual, contact.last_slip_residual = contact.residual, contact.slip_residual
             start = end
 
-    return LoadFunctions(note_residual, converged, accelerate)
+    return LoadFunctions(note_residual, largest_residual, accelerate)
