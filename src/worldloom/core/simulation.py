@@ -127,7 +127,7 @@ class Simulation(SeedMixin, CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, 
         )
         with shards.WARP_LOCK:
             self._allocate(external or {}, share, threads)
-            self._assign_config(config or {})
+            self._assign_config((config or {}).items())
             self._compile(fuse, tuned)
         self.reset(seeds=secrets.randbits(32) if seed is None else seed)
         self.pristine = True

@@ -1,7 +1,7 @@
 """Python code in a schedule: the syntax trees of callables, launches and Warp's kernels, and the values that they use.
 
-Systems have no such values: what they use is fixed when they are defined. Python code may read anything, so that its
-constants must be told from the state of the program.
+Systems have no such values: what they use is fixed when they are defined. Python code may read anything: its
+constants count, and what the program changes while it runs does not.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from worldloom.core.base import shards
@@ -36,14 +36,13 @@ class ConfigMixin(SimulationPart):
 
     def set_config(self, name: str, value: Any) -> None:
         """Change a configuration while the simulation runs: one value, or one per world. Nothing is compiled."""
-        self._config(name)  # refuses what is no name, also what no dictionary holds
-        self._assign_config({name: value})
+        self._assign_config([(name, value)])
 
-    def _assign_config(self, config: Mapping[str, Any]) -> None:
+    def _assign_config(self, config: Collection[tuple[str, Any]]) -> None:
         """Change some of the configuration, then warn of what the world says about it."""
-        for name, value in config.items():
+        for name, value in config:
             self._assign_one(name, value)
-        for name in config:
+        for name, _value in config:
             warning = self.definition.world.config_warning(name, lambda other: self._config(other).numpy())
             if warning is not None:
                 warnings.warn(f"world '{self.definition.id}': {warning}", stacklevel=4)
