@@ -91,7 +91,7 @@ def test_modules_of_the_training_are_frozen_at_their_first_import():
     program = (
         "import gc, sys; from worldloom.cli.main import import_training\n"
         "import_training(on_cpu=True)\n"
-        "others = {'worldloom.cli.bench.command', 'worldloom.robots.robots_command', 'worldloom.cli.command_list'}\n"
+        "others = {'worldloom.cli.commands.bench', 'worldloom.robots.robots_command', 'worldloom.cli.command_list'}\n"
         "assert not others & set(sys.modules)\n"
         "first = gc.get_freeze_count()\n"
         "assert 'torch' in sys.modules and gc.isenabled() and first > 100_000, first\n"

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from worldloom.atari.cli.roms_command import Roms
-from worldloom.cli.bench.command import Bench
+from worldloom.cli.commands.bench import Bench
 from worldloom.cli.commands.check import Check
 from worldloom.cli.commands.doctor import Doctor
 from worldloom.cli.commands.economy import Economy

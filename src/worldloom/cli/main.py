@@ -31,7 +31,7 @@ DESCRIPTION = (
     "`worldloom COMMAND --help` describes a command; `worldloom --version` prints the version."
 )
 
-TRAINING = (["train"], ["sweep"], ["pbt"])
+TRAINING = ("train", "sweep", "pbt", "bench train")
 """The commands that train, whose flags depend on the algorithm."""
 QUIET_FLAGS = {"-h", "--help", "--quiet", "--json"}
 """Flags of ``train`` that suppress progress output."""
@@ -89,20 +89,34 @@ def _training_command(name: str) -> Any:
         from worldloom.cli.experiments.pbt import Pbt
 
         return Pbt
+    if name == "bench train":
+        from worldloom.cli.commands.bench_train import BenchTrain
+
+        return BenchTrain
     from worldloom.cli.commands.train import Train
 
     return Train
 
 
+def _split_training(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The command that trains, and its arguments; an empty text for other commands."""
+    for name in TRAINING:
+        words = name.split()
+        if list(arguments[: len(words)]) == words:
+            return name, arguments[len(words) :]
+    return "", arguments
+
+
 def parse(arguments: Sequence[str]) -> Command:
     """The command that ``arguments`` select; prints a message and exits the process if they select none."""
-    if arguments[:1] in TRAINING:
+    name, rest = _split_training(arguments)
+    if name:
         if not QUIET_FLAGS & set(arguments):  # PyTorch takes seconds to load
             print("worldloom: preparing the training ...", file=sys.stderr, flush=True)
         import_training(on_cpu=_is_on_cpu(arguments))
         from worldloom.cli.commands.train_parser import parse as parse_training
 
-        training: Command = parse_training(arguments[1:], _training_command(arguments[0]))
+        training: Command = parse_training(rest, _training_command(name))
         return training
     from worldloom.cli.command_list import Commands
 
@@ -120,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments == ["--version"]:
         print(f"worldloom {version()}")
         return 0
-    trains = arguments[:1] in TRAINING
+    trains = _split_training(arguments)[0] != ""
     try:
         with keep_training_without_output(trains), plain_warnings():
             command = parse(arguments)

@@ -38,9 +38,10 @@ class ProgressBar:
         if self.progress.live.is_started:
             self.progress.stop()
 
-    def show(self, done: int) -> None:
-        """Update the progress to ``done``."""
-        self.progress.update(self.task, completed=done)
+    def show(self, done: int, total: int | None = None) -> None:
+        """Update the progress to ``done``, of another ``total`` where one is given."""
+        self.total = self.total if total is None else total
+        self.progress.update(self.task, completed=done, total=self.total)
         if self.progress.live.is_started or time.monotonic() < self.due:
             return
         if self.progress.console.is_terminal:

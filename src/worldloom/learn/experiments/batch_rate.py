@@ -6,7 +6,8 @@ import gc
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -74,23 +75,9 @@ def measure_rate(
 
 
 def _measure(request: TrainingRequest, num_envs: int, base_memory: int, clock: Callable[[], float]) -> BatchRate:
-    request = replace(request, config=measured_config(request.config, num_envs))
-    trainer_class: Any = algorithm(request.algorithm)[0]
-    saved = {**load_opponents(request, None), **load_starts(request)}
     gpu = resolve(request.config.device)[0]
     free = int(gpu.free_memory) if gpu.is_cuda else None
-    with Simulation(
-        find(request.env),
-        num_envs,
-        request.config.device,
-        seed=request.config.seed,
-        autoreset=trainer_class.autoreset,
-        config=request.world_config,
-    ) as worlds:
-        trainer: Trainer = trainer_class(worlds, request.config, policy_groups=request.policy_groups(saved))
-        _train(trainer, WARM_UP_ITERATIONS[trainer.device.type], clock)
-        while not getattr(trainer, "learning", True):  # a replay buffer that does not hold enough yet
-            _train(trainer, 1, clock)
+    with warm_trainer(request, num_envs, clock) as trainer:
         steps, rate, began = trainer.steps // trainer.iteration, 0.0, clock()
         iterations = 1
         for _ in range(WINDOWS):
@@ -105,6 +92,29 @@ def _measure(request: TrainingRequest, num_envs: int, base_memory: int, clock: C
         if free is not None:
             memory = max(0, free - int(gpu.free_memory))
     return BatchRate(num_envs, rate, steps, memory)
+
+
+@contextmanager
+def warm_trainer(
+    request: TrainingRequest, num_envs: int, clock: Callable[[], float] = time.perf_counter
+) -> Iterator[Trainer]:
+    """A trainer of ``request`` with ``num_envs`` worlds that has compiled its kernels and learns in every iteration."""
+    request = replace(request, config=measured_config(request.config, num_envs))
+    trainer_class: Any = algorithm(request.algorithm)[0]
+    saved = {**load_opponents(request, None), **load_starts(request)}
+    with Simulation(
+        find(request.env),
+        num_envs,
+        request.config.device,
+        seed=request.config.seed,
+        autoreset=trainer_class.autoreset,
+        config=request.world_config,
+    ) as worlds:
+        trainer: Trainer = trainer_class(worlds, request.config, policy_groups=request.policy_groups(saved))
+        _train(trainer, WARM_UP_ITERATIONS[trainer.device.type], clock)
+        while not getattr(trainer, "learning", True):  # a replay buffer that does not hold enough yet
+            _train(trainer, 1, clock)
+        yield trainer
 
 
 def measured_config(config: TrainConfig, num_envs: int) -> TrainConfig:
