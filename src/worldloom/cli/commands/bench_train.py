@@ -42,6 +42,7 @@ class BenchTrain(Train):
     stop_at: Annotated[float | None, tyro.conf.Suppress] = None
     checkpoint_every: Annotated[float, tyro.conf.Suppress] = 30.0
     keep: Annotated[int, tyro.conf.Suppress] = 3
+    slim_checkpoints: Annotated[bool, tyro.conf.Suppress] = False
     track: Annotated[str, tyro.conf.Suppress] = ""
     project: Annotated[str, tyro.conf.Suppress] = ""
     launcher: Annotated[Literal["here", "ray"], tyro.conf.Suppress] = "here"

@@ -94,6 +94,9 @@ class Train:
     """Seconds between checkpoints; 0 writes only the last one."""
     keep: int = 3
     """Number of latest checkpoints to keep, in addition to the best."""
+    slim_checkpoints: Switch = False
+    """Leave the worlds, rollouts and replay buffers out of checkpoints, which are then as small as what was learned. A
+    resumed run starts new episodes."""
     track: str = ""
     """Comma-separated experiment trackers that get the metrics, besides TensorBoard: wandb, mlflow. A resumed run
     remembers them."""
@@ -216,6 +219,7 @@ class Train:
             not self.no_video,
             str(Path(self.start_from).expanduser().absolute()) if self.start_from else "",
             self.allow_changed_world,
+            slim_checkpoints=self.slim_checkpoints,
         )
 
     def train(self, request: TrainingRequest, stopping: StopOnSignal, group: str = "") -> TrainingResult:

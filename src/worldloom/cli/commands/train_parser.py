@@ -162,6 +162,7 @@ def _resumed_defaults(run: TrainingRequest, base: type[TrainT]) -> TrainT:
         stop_at=run.stop_at,
         checkpoint_every=run.checkpoint_every,
         keep=run.keep,
+        slim_checkpoints=run.slim_checkpoints,
         settings=run.config,
         **own,
     )

@@ -22,10 +22,11 @@ class RunRecorder(Callback):
         folder: The folder.
         every_s: Seconds between two checkpoints; 0 for only the last.
         every_iterations: Iterations between two checkpoints; 0 to use only ``every_s``.
+        slim: Whether checkpoints leave out the worlds and what was seen in them.
     """
 
-    def __init__(self, folder: RunFolder, every_s: float = 30.0, every_iterations: int = 0) -> None:
-        self.folder, self.every_s, self.every_iterations = folder, every_s, every_iterations
+    def __init__(self, folder: RunFolder, every_s: float = 30.0, every_iterations: int = 0, slim: bool = False) -> None:
+        self.folder, self.every_s, self.every_iterations, self.slim = folder, every_s, every_iterations, slim
         self._saved_at = time.perf_counter()
         self._saved_iteration = -1
         self._iteration_ended_at, self._save_s = self._saved_at, 0.0
@@ -64,7 +65,7 @@ class RunRecorder(Callback):
     def save(self, trainer: Trainer) -> None:
         """Write a checkpoint; DivergedError where a policy's parameters are not finite."""
         started = time.perf_counter()
-        tensors, plain = trainer.state()
+        tensors, plain = trainer.state(experience=not self.slim)
         check_parameters(tensors, trainer.iteration, trainer)
         score = trainer.checkpoint_score if math.isfinite(trainer.checkpoint_score) else None
         self.folder.checkpoints.save(

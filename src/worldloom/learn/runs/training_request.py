@@ -79,6 +79,8 @@ class TrainingRequest:
         stop_at: The mean return at which the training stops early; None for no early stop.
         checkpoint_every: Seconds between two checkpoints; 0 for only the last.
         keep: How many of the last checkpoints to keep.
+        slim_checkpoints: Whether checkpoints leave out the worlds and what was seen in them. A resumed run then starts
+            new episodes.
         run_dir: The run's folder; None for the next free one in ``runs/``.
         resume: Whether the folder must hold a run to continue (yes), must not (no), or may (auto).
         video: Whether the command line records a video at the end.
@@ -109,6 +111,7 @@ class TrainingRequest:
     start_from: str = ""
     allow_changed_world: bool = False
     expected_world: dict[str, Any] | None = None
+    slim_checkpoints: bool = False
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -233,7 +236,7 @@ def request_to_dict(request: TrainingRequest) -> dict[str, Any]:
     if request.video:
         del plain["video"]
     # Without them, earlier versions read the file.
-    for name in ("opponents", "self_play", "policy_settings", "start_from"):
+    for name in ("opponents", "self_play", "policy_settings", "start_from", "slim_checkpoints"):
         if not plain[name]:
             del plain[name]
     return {"format": FORMAT, **plain, "config": config_to_dict(request.config)}
@@ -272,6 +275,7 @@ _CONFIG_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "stop_at": (lambda value: value is None or _is_number(value), "a finite number or null"),
     "checkpoint_every": (_is_number, "a finite number of seconds"),
+    "slim_checkpoints": (lambda value: isinstance(value, bool), "true or false"),
     "video": (lambda value: isinstance(value, bool), "true or false"),
     "start_from": (lambda value: isinstance(value, str), "the folder of a run as text"),
     "keep": (lambda value: type(value) is int and value < 2**31, "a whole number below 2**31"),

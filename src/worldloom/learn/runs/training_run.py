@@ -154,7 +154,7 @@ def _train(
         if ranks.is_leader:
             folder = stack.enter_context(_open(request, world, path, resumes))
             path, checkpoint = folder.path, folder.resumed_from
-            own_callbacks.append(RunRecorder(folder, request.checkpoint_every))
+            own_callbacks.append(RunRecorder(folder, request.checkpoint_every, slim=request.slim_checkpoints))
         path, checkpoint = _broadcast_object((path, checkpoint), ranks)
         if on_folder is not None:
             on_folder(path)

@@ -324,14 +324,18 @@ class Trainer(ABC):
 
     # -- saved state -------------------------------------------------------------------------------------------------
 
-    def state(self) -> tuple[Tensors, dict[str, Any]]:
+    def state(self, experience: bool = True) -> tuple[Tensors, dict[str, Any]]:
         """The state of the training: tensors, and plain values for JSON.
 
         Tensors other than those of the worlds are the trainer's own: copy them before the training continues.
+
+        Args:
+            experience: Whether the worlds and what was seen in them are part of it. Without, a training that continues
+                starts new episodes.
         """
         worlds = (
             {f"worlds/{k}": v for k, v in snapshot.copy_columns(self.simulation).items()}
-            if self.ranks.is_single
+            if experience and self.ranks.is_single
             else {}
         )
         plain = {
@@ -344,7 +348,8 @@ class Trainer(ABC):
             KEY: self.world_history.as_dict(),
             **({"threads": self.threads} if self.device.type == "cpu" else {}),
         }
-        return {**worlds, **self.tensors()}, plain
+        tensors = self.tensors()
+        return {**worlds, **(tensors if experience else without_experience(tensors))}, plain
 
     def load_state(self, tensors: Tensors, plain: dict[str, Any], *, allow_changed_world: bool = False) -> None:
         """Continue from what :meth:`state` returned.

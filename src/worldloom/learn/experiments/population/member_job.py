@@ -183,7 +183,10 @@ class Member:
             own |= {k.rpartition(":")[2]: v for k, v in values.items() if k.rpartition(":")[0] == policy}
             learner.set_numbers(own)
         write_file(self.folder / CONFIG, json.dumps(request_to_dict(request), indent=2) + "\n")
-        trainer.learn(callbacks=[_GenerationRecorder(self._run, message["end"]), *callbacks], until=message["end"])
+        trainer.learn(
+            callbacks=[_GenerationRecorder(self._run, message["end"], request.slim_checkpoints), *callbacks],
+            until=message["end"],
+        )
         if trainer.steps < message["end"]:
             return {INTERRUPTED: True}
         score = trainer.checkpoint_score
@@ -202,8 +205,8 @@ class Member:
 class _GenerationRecorder(Callback):
     """Records metrics, and a checkpoint at the end of the generation only."""
 
-    def __init__(self, folder: RunFolder, end: int) -> None:
-        self.folder, self.end = folder, end
+    def __init__(self, folder: RunFolder, end: int, slim: bool) -> None:
+        self.folder, self.end, self.slim = folder, end, slim
 
     def on_start(self, trainer: Trainer) -> None:
         self.folder.write_world(trainer.world_history.as_dict())
@@ -213,7 +216,7 @@ class _GenerationRecorder(Callback):
 
     def on_end(self, trainer: Trainer) -> None:
         if trainer.steps >= self.end:
-            RunRecorder(self.folder).save(trainer)
+            RunRecorder(self.folder, slim=self.slim).save(trainer)
 
 
 def _answer(score: float | None, steps: int, seconds: float, error: str = "") -> dict[str, Any]:
