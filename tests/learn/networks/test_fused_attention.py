@@ -1,0 +1,51 @@
+"""The fused attention layer has the values and gradients of PyTorch's. Without a GPU, by Triton's interpreter."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+TRITON = pytest.importorskip("triton", reason="Triton is not installed")
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def test_by_the_interpreter():
+    """In a process of its own: Triton decides at its import whether kernels are interpreted."""
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__)), "-k", "agrees"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="runs in a process with Triton's interpreter")
+@pytest.mark.parametrize(
+    ("sets", "tokens", "units", "heads"), [(1, 1, 32, 1), (7, 17, 64, 4), (3, 5, 32, 2), (4, 33, 64, 4), (2, 70, 32, 2)]
+)
+def test_the_layer_agrees_with_pytorchs(sets, tokens, units, heads, monkeypatch):
+    from worldloom.learn.networks.entities import fused_attention
+    from worldloom.learn.networks.entities.attention import AttentionLayer
+
+    monkeypatch.setattr(fused_attention, "PROGRAMS", 2)  # so that a program takes several tiles
+    torch.manual_seed(0)
+    layer = AttentionLayer(units, heads)
+    assert fused_attention.has_kernel(layer, sets, tokens)
+    for parameter in layer.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    values, slope = torch.randn(sets, tokens, units), torch.randn(sets, tokens, units)
+    present = torch.rand(sets, tokens) < 0.5
+    present[:, 0] = True  # the agent itself
+    present[0] = True
+    present[-1, 1:] = False
+    found, wanted = [], []
+    for results, compute in (
+        (wanted, layer),
+        (found, lambda *inputs: fused_attention.fused_attention(layer, *inputs, precision="ieee")),
+    ):
+        inputs = values.clone().requires_grad_()
+        outputs = compute(inputs, present)
+        results += [outputs.detach(), *torch.autograd.grad(outputs, [inputs, *layer.parameters()], slope)]
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5 * float(other.abs().max()))
