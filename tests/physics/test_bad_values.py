@@ -39,6 +39,15 @@ def test_settings(settings: dict[str, float], message: str) -> None:
     assert message in fault(simulate([FLOOR, BOX], **settings))
 
 
+@pytest.mark.parametrize("name", sorted(physics.World.config_limits))
+def test_settings_below_zero(name: str) -> None:
+    with pytest.raises(
+        wl.InputError, match=f"configuration '{name}' of world 'PhysicsScene-v0' must be 0 or more, not -1"
+    ):
+        simulate([FLOOR, BOX], **{name: -1.0})
+    simulate([FLOOR, BOX], **{name: 0.0}).close()
+
+
 @pytest.mark.parametrize(
     ("component", "value", "message"),
     [

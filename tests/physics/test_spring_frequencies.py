@@ -14,12 +14,19 @@ def test_a_frequency_that_acts_as_a_lower_one_is_warned_of() -> None:
     with wl.Simulation(SCENE.id, 2, "python", seed=0) as sim:
         with pytest.warns(UserWarning, match=r"contact_frequency is 120 Hz and acts as 30 Hz.* give it 16 substeps"):
             sim.set_config("contact_frequency", 120.0)
-        with pytest.warns(UserWarning, match="120 Hz and acts as 60 Hz"):
+        with pytest.warns(UserWarning, match="120 Hz and acts as 60 Hz") as warned:
             sim.set_config("substeps", 8)
+        assert warned[0].filename == __file__
         with pytest.warns(UserWarning, match="200 Hz and acts as 60 Hz"):
             sim.set_config("contact_frequency", np.array([30.0, 200.0], np.float32))
         with pytest.warns(UserWarning, match=r"joint_frequency is 90 Hz and acts as 60 Hz.* give it 12 substeps"):
             sim.set_config("joint_frequency", 90.0)
+
+
+def test_the_warning_of_a_configuration_at_the_start_names_the_caller() -> None:
+    with pytest.warns(UserWarning, match="120 Hz and acts as 30 Hz") as warned:
+        wl.make(SCENE.id, 1, device="python", seed=0, contact_frequency=120.0).close()
+    assert warned[0].filename == __file__
 
 
 def test_frequencies_that_act_as_given_are_not_warned_of() -> None:

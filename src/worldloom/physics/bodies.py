@@ -1,7 +1,8 @@
 """What a world with rigid bodies declares: the components of bodies, of the world, and of contacts."""
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -109,6 +110,14 @@ class World(wl.World):
     hull_counts: wl.Config = np.zeros((1, 3), np.int32)
     hull_volume: wl.Config = np.zeros(1, np.float32)
     hull_inertia: wl.Config = np.zeros((1, 9), np.float32)
+
+    config_limits: ClassVar[dict[str, tuple[float, float]]] = dict.fromkeys(
+        (
+            *("contact_frequency", "contact_damping", "max_push", "heavy_load", "bounce_speed"),
+            *("joint_frequency", "joint_damping", "sleep_speed", "match_distance"),
+        ),
+        (0.0, math.inf),
+    )
 
     @classmethod
     def config_warning(cls, name: str, values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:

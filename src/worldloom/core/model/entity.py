@@ -178,7 +178,11 @@ class World(Components):
         "faulty",
         "broken",
         "max_steps",
+        "config_limits",
+        "config_warning",
     }
+    config_limits: ClassVar[dict[str, tuple[float, float]]] = {}
+    """The lowest and the highest allowed value of a configuration, by name, in all worlds of this class."""
 
     @classmethod
     def config_warning(cls, name: str, values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:

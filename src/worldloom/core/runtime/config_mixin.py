@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,16 @@ from worldloom.core.runtime.simulation_part import SimulationPart
 
 if TYPE_CHECKING:
     from worldloom.core.runtime.table import Table
+
+PACKAGE = f"{__name__.partition('.')[0]}."
+
+
+def _level_of_caller() -> int:
+    """The stack level of the first caller outside of this package, for a warning of the function that calls this."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class ConfigMixin(SimulationPart):
@@ -45,7 +56,7 @@ class ConfigMixin(SimulationPart):
         for name, _value in config:
             warning = self.definition.world.config_warning(name, lambda other: self._config(other).numpy())
             if warning is not None:
-                warnings.warn(f"world '{self.definition.id}': {warning}", stacklevel=4)
+                warnings.warn(f"world '{self.definition.id}': {warning}", stacklevel=_level_of_caller())
 
     def _assign_one(self, name: str, value: Any) -> None:
         num_worlds = self._simulation().num_worlds

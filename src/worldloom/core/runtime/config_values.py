@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from worldloom.core.runtime.column import Column
 
 def check_limits(definition: Definition, name: str, values: np.ndarray[Any, Any]) -> None:
     """Raise InputError where a value is outside the limits that the world declares for a configuration."""
-    if name not in definition.limits:
+    limits = definition.limits.get(name, definition.world.config_limits.get(name))
+    if limits is None:
         return
-    low, high = definition.limits[name]
+    low, high = limits
     wrong = values[~((low <= values) & (values <= high))]
     if wrong.size:
-        limits = f"must be between {low:g} and {high:g}, not {wrong.flat[0]:g}"
-        raise InputError(f"configuration '{name}' of world '{definition.id}' {limits}")
+        allowed = f"{low:g} or more" if high == math.inf else f"between {low:g} and {high:g}"
+        raise InputError(f"configuration '{name}' of world '{definition.id}' must be {allowed}, not {wrong.flat[0]:g}")
 
 
 def check_range(column: Column, values: np.ndarray[Any, Any]) -> None:
