@@ -135,9 +135,33 @@ def test_a_population_is_not_continued_either(worldloom, tmp_path):
 def test_another_configuration_is_a_change_too(worldloom, run, tmp_path):
     resume = ("train", write(tmp_path, TEXT), "--resume", "--total-steps", 16, "--run-dir", run, "--quiet")
     code, _, err = worldloom(*resume, "--config", "wind=0.75")
-    assert code == 2 and "--config {'wind': 0.75} does not fit the run" in err
+    assert code == 2 and "--config wind=0.75 does not fit the run" in err and "give --allow-changed-world" in err
     code, _, err = worldloom(*resume, "--config", "wind=0.75", "--no-video", "--allow-changed-world")
     assert code == 0 and "the configuration `wind` (0.5, now 0.75) of world 'Pond-v9'" in err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "evaluated", "resumed"),
+    [
+        (
+            *("wl.vec2(ball.height, 0.0)", "wl.vec3(ball.height, 0.0, 0.0)"),
+            "does not fit the world's observations and actions",
+            "and here (4, 3); use the settings it was saved with",
+        ),
+        ("Ball", "Sphere", "has no saved policy 'Sphere', which its world now has", "there is no saved policy 'Sphere'"),
+    ],
+    ids=["observation", "kind"],
+)
+def test_a_policy_that_no_longer_fits(worldloom, run, tmp_path, old, new, evaluated, resumed):
+    text = TEXT.replace(old, new)
+    if new.startswith("wl.vec3"):
+        text = text.replace("wl.Observation(2)", "wl.Observation(3)")
+    file = write(tmp_path, text)
+    code, _, err = worldloom("eval", run, "--episodes", 2, "--env", file, "--allow-changed-world")
+    assert code == 2 and evaluated in err and "custom module" not in err
+    more = ("--total-steps", 16, "--run-dir", run, "--quiet", "--no-video", "--allow-changed-world")
+    code, _, err = worldloom("train", file, "--resume", *more)
+    assert code == 2 and resumed in err
 
 
 def test_comments_and_another_place_of_the_file_are_no_change(worldloom, run, tmp_path):

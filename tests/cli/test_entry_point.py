@@ -59,6 +59,25 @@ def test_closed_output_keeps_the_exit_code(redirection):
     assert (done.returncode, done.stderr) == (3, "")
 
 
+def command(arguments, redirection):
+    program = "from worldloom.cli.entry_point import run; run()"
+    line = f'set -o pipefail; "$0" -c "$1" {arguments} {redirection}'
+    return subprocess.run(["bash", "-c", line, sys.executable, program], capture_output=True, text=True, check=False)
+
+
+def test_a_reader_that_ends_early_is_no_error_of_a_command():
+    done = command("list", "| head -1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_named_by_a_command():
+    done = command("list", "> /dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "worldloom: cannot write the output: No space left on device\n"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_cannot_be_written_is_an_error():
     done = exit_with(0, "> /dev/full")

@@ -68,7 +68,7 @@ def test_the_second_signal_exits_at_once(monkeypatch, capfd):
     assert "repeat to exit at once" in capfd.readouterr().err
 
 
-def test_a_closed_terminal_may_repeat_its_signal(monkeypatch):
+def test_a_closed_terminal_may_repeat_its_signal(monkeypatch, capfd):
     """A shell and the system both send SIGHUP, and a service manager after SIGTERM."""
     left = []
     monkeypatch.setattr(os, "_exit", left.append)
@@ -77,6 +77,7 @@ def test_a_closed_terminal_may_repeat_its_signal(monkeypatch):
             signal.raise_signal(first)
             signal.raise_signal(signal.SIGHUP)
         assert stopping.code == 128 + first and stopping.is_urgent and not left
+        assert ("repeat to exit at once" in capfd.readouterr().err) == (first == signal.SIGTERM)
 
 
 def test_an_ignored_hangup_stays_ignored():

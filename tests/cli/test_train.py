@@ -293,7 +293,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(worldloom, without_curves, tmp
         (["--algo", "a2c"], "--algo a2c does not fit the run"),
         (["--policy.hidden", "5"], "--policy.hidden (5,) does not fit the run"),
         (["Acrobot-v1"], "Acrobot-v1 is another world than that of the run, which is CartPole-v1"),
-        (["--config", "force=5.0"], "--config {'force': 5.0} does not fit the run in"),
+        (["--config", "force=5.0"], "--config force=5.0 does not fit the run in"),
         (["--frozen", "Cart"], "--frozen ('Cart',) does not fit the run"),
         ([], "has taken 512 steps: give more --total-steps"),
     ],

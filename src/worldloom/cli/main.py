@@ -6,6 +6,7 @@ SIGTERM.
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib.metadata
 import os
@@ -35,6 +36,10 @@ TRAINING = ("train", "sweep", "pbt", "bench train")
 """The commands that train, whose flags depend on the algorithm."""
 QUIET_FLAGS = {"-h", "--help", "--quiet", "--json"}
 """Flags of ``train`` that suppress progress output."""
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a full disk."""
 
 
 class Command(Protocol):
@@ -98,6 +103,11 @@ def _training_command(name: str) -> Any:
     return Train
 
 
+def _discard_output() -> None:
+    """Discard what is left of standard output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _split_training(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
     """The command that trains, and its arguments; an empty text for other commands."""
     for name in TRAINING:
@@ -146,7 +156,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return interrupt.INTERRUPTED
     except BrokenPipeError:  # the reader of our output has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _discard_output()
+        where = f" {error.filename}" if error.filename else " the output"
+        print_error(f"cannot write{where}: {error.strerror}")
+        return 2
     except SystemExit as exit:
         return exit.code if isinstance(exit.code, int) else 0 if exit.code is None else 2

@@ -13,9 +13,16 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 
+class _Output(Console):
+    """A console whose closed pipe is an error of the command, and not the exit code 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def out() -> Console:
     """Standard output; a new Console each time, because tests and JSON output replace ``sys.stdout``."""
-    return Console(highlight=False)
+    return _Output(highlight=False)
 
 
 def err() -> Console:

@@ -184,7 +184,10 @@ def _resumed(command: TrainT, run: TrainingRequest) -> TrainT:
     command.no_video |= not run.video
     request = command.request()
     if not request.allow_changed_world or not holds_run(run.run_dir or Path()):  # an experiment keeps it
-        _require_unchanged("--config", request.world_config, run.world_config, run)
+        new, old = (
+            ", ".join(f"{k}={v}" for k, v in config.items()) for config in (request.world_config, run.world_config)
+        )
+        _require_unchanged("--config", new, old, run, "give --allow-changed-world to train on with it")
     _require_unchanged("--policies", request.policies, run.policies, run)
     _require_unchanged("--frozen", request.frozen, run.frozen, run)
     _require_unchanged("--opponent", request.opponents, run.opponents, run)
@@ -209,12 +212,12 @@ def _differences(new: Any, old: Any, prefix: str = "") -> Iterator[tuple[str, An
             yield f"{prefix}{field.name}", new_value, old_value
 
 
-def _require_unchanged(flag: str, new: Any, old: Any, run: TrainingRequest) -> None:
+def _require_unchanged(flag: str, new: Any, old: Any, run: TrainingRequest, instead: str = "") -> None:
     if new != old:
         had = f"has {old}" if old not in ("", (), {}) else "has none"
         raise InputError(
             f"{flag} {new} does not fit the run in {run.run_dir}, which {had}: "
-            "omit it to resume the run, or train in another --run-dir"
+            f"omit it to resume the run, or {instead or 'train in another --run-dir'}"
         )
 
 

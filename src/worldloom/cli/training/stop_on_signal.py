@@ -104,7 +104,8 @@ class StopOnSignal(Callback):
         self.received = signal.Signals(number)
         if self._trainer is not None:
             self._trainer.stop()
-        _write_error(b"worldloom: stopping after this iteration; repeat to exit at once\n")
+        again = b"" if number in KEPT_IGNORED else b"; repeat to exit at once"
+        _write_error(b"worldloom: stopping after this iteration" + again + b"\n")
 
     # -- deadlines ---------------------------------------------------------------------------------------------------
 

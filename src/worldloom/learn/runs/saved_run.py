@@ -122,6 +122,15 @@ class SavedRun:
         prefix = f"{name}/policy/"
         saved = {k.removeprefix(prefix): v for k, v in self.checkpoint.tensors.items() if k.startswith(prefix)}
         own = network.state_dict()
+        if not saved:
+            raise InputError(f"{self.folder} has no saved policy '{name}', which its world now has: train a new one")
+        changed = [k for k, v in saved.items() if k in own and own[k].shape != v.shape]
+        if set(own) == set(saved) and changed:
+            was, now = tuple(saved[changed[0]].shape), tuple(own[changed[0]].shape)
+            raise InputError(
+                f"the saved policy '{name}' of {self.folder} does not fit the world's observations and actions: "
+                f"'{changed[0]}' has the shape {was}, and here {now}; train a new one"
+            )
         if {k: (v.shape, v.dtype) for k, v in own.items()} != {k: (v.shape, v.dtype) for k, v in saved.items()}:
             raise InputError(
                 f"the saved policy '{name}' of {self.folder} is not the network that its config.json describes: "

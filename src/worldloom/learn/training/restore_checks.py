@@ -49,15 +49,20 @@ def load_checked(
         ranges: Bounds of some of them.
         optional: Prefixes of names that may be missing in ``saved``; those tensors stay unchanged.
     """
+    if len(own) > 1 and not saved:
+        raise InputError(f"there is no saved {whose}: use the settings and the world that the training was saved with")
     missing = sorted(name for name in own if name not in saved and not name.startswith(optional or ("\0",)))
     if missing:
         raise InputError(
             f"the saved {whose} does not fit: it has no '{missing[0]}'; use the settings it was saved with"
         )
-    for name, tensor in saved.items():
+    for name in sorted(saved, key=lambda name: not name.startswith("policy/")):  # layers tell more than an optimizer
+        tensor = saved[name]
         if name not in own or own[name].shape != tensor.shape or own[name].dtype != tensor.dtype:
             actual = f"'{name}' of shape {tuple(tensor.shape)} and type {str(tensor.dtype).removeprefix('torch.')}"
-            raise InputError(f"the saved {whose} does not fit: {actual}; use the settings it was saved with")
+            here = f", and here {tuple(own[name].shape)}" if name in own and own[name].shape != tensor.shape else ""
+            raise InputError(f"the saved {whose} does not fit: {actual}{here}; use the settings it was saved with")
+    for name, tensor in saved.items():
         if name in ranges:
             require_range(f"'{name}' of the saved {whose}", tensor, *ranges[name])
         elif name.startswith(FINITE_PREFIXES) and tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
