@@ -148,7 +148,7 @@ def test_another_configuration_is_a_change_too(worldloom, run, tmp_path):
             "does not fit the world's observations and actions",
             "and here (4, 3); use the settings it was saved with",
         ),
-        ("Ball", "Sphere", "has no saved policy 'Sphere', which its world now has", "there is no saved policy 'Sphere'"),
+        ("Ball", "Sphere", "has no saved policy 'Sphere', which its world has", "there is no saved policy 'Sphere'"),
     ],
     ids=["observation", "kind"],
 )

@@ -123,7 +123,7 @@ class SavedRun:
         saved = {k.removeprefix(prefix): v for k, v in self.checkpoint.tensors.items() if k.startswith(prefix)}
         own = network.state_dict()
         if not saved:
-            raise InputError(f"{self.folder} has no saved policy '{name}', which its world now has: train a new one")
+            raise InputError(f"{self.folder} has no saved policy '{name}', which its world has: train a new one")
         changed = [k for k, v in saved.items() if k in own and own[k].shape != v.shape]
         if set(own) == set(saved) and changed:
             was, now = tuple(saved[changed[0]].shape), tuple(own[changed[0]].shape)
