@@ -1,6 +1,7 @@
 """Worlds as Gymnasium environments: spaces, autoreset, seeds, copies and infos, compared with SyncVectorEnv."""
 
 import warnings
+from copy import deepcopy
 
 import gymnasium
 import numpy as np
@@ -287,3 +288,31 @@ def test_made_by_gymnasium():
     synchronous = gymnasium.make_vec("worldloom/CartPole-v1", num_envs=2, vectorization_mode="sync", device="python")
     assert synchronous.reset(seed=1)[0].shape == (2, 4)
     assert synchronous.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+
+
+@pytest.mark.parametrize("make", [gymnasium.make, WorldEnv], ids=["made", "alone"])
+def test_one_world_needs_a_reset_before_and_after_an_episode(make):
+    env = make("worldloom/CartPole-v1" if make is gymnasium.make else "CartPole-v1", device="python")
+    with pytest.raises(gymnasium.error.ResetNeeded, match=r"has not been reset yet: call reset\(\) first") as caught:
+        env.step(0)
+    assert isinstance(caught.value, InputError)
+    for _ in range(2):
+        env.reset(seed=0)
+        while not env.step(1)[2]:
+            pass
+        for other in (env, deepcopy(env)):
+            with pytest.raises(gymnasium.error.ResetNeeded, match=r"is over: call reset\(\) first"):
+                other.step(1)
+
+
+def test_one_world_continues_from_a_snapshot_after_its_end():
+    env = WorldEnv("MountainCar-v0", device="python", max_steps=2)
+    snapshot = env.simulation.snapshot()
+    env.simulation.restore(snapshot)
+    env.step(1)
+    snapshot = env.simulation.snapshot()
+    for _ in range(2):
+        assert env.step(1)[3]
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            env.step(1)
+        env.simulation.restore(snapshot)

@@ -273,6 +273,9 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         config: Values of the world's configuration.
     """
 
+    _needs_reset = True
+    """Whether there was no reset yet, or an episode is over, so that the next step is checked."""
+
     def __init__(
         self,
         world: str | Definition,
@@ -293,7 +296,7 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
             config=config,
             world_offset=world_offset,
         )
-        self._vector._refuses_ended = False  # like Gymnasium, a single world may be stepped beyond its end
+        self._vector._refuses_ended = False  # step checks it, with a message for one world
         self.metadata = self._vector.metadata
         self.render_mode = render_mode
         self.observation_space = self._vector.single_observation_space
@@ -333,9 +336,12 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         observations, infos = self._vector.reset(seed=seed)
         for mask in self._vector._choice_masks.values():
             mask.begin_episode()
+        self._needs_reset = False
         return self._select_first(observations), first_info(infos)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self._needs_reset:
+            self._check_episode()
         if type(action) in _INTEGERS and 0 <= action < self._num_choices:
             batched: Any = np.array((action,))
         elif not self._is_valid(action):
@@ -345,13 +351,23 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         else:
             batched = np.asarray(action)[None]
         observations, rewards, terminations, truncations, infos = self._vector.step(batched)
+        terminated, truncated = bool(terminations[0]), bool(truncations[0])
+        self._needs_reset = terminated or truncated
         return (
             self._select_first(observations),
             float(rewards[0]),
-            bool(terminations[0]),
-            bool(truncations[0]),
+            terminated,
+            truncated,
             first_info(infos) if infos else {},
         )
+
+    def _check_episode(self) -> None:
+        """Raise NotResetError where no episode has begun, or it is over; a snapshot may have restored another."""
+        self._vector.batch.check_open()
+        if self.simulation.pristine:
+            raise NotResetError("this environment has not been reset yet: call reset() first")
+        if self.simulation.world["finished"].numpy()[0]:
+            raise NotResetError("the episode of this environment is over: call reset() first")
 
     def _warn_of_earlier_truncation(self) -> None:
         """Warn once where Gymnasium's wrapper has ended an episode that the world itself would continue."""
