@@ -116,7 +116,7 @@ def test_each_component_has_its_mask():
             else:
                 free |= set(action["levers"][..., 1].ravel().tolist())
             env.reset() if free == {0, 1, 2} else env.step(action)
-        with pytest.raises(AttributeError, match="has no component action_mask for one action"):
+        with pytest.raises(AttributeError, match="has several actions, dial, levers, and action_masks is for one"):
             _ = env.action_masks
 
 

@@ -1,7 +1,10 @@
 """Worlds in Stable-Baselines3: episode ends, truncation, attributes, seeds, and PPO."""
 
 import importlib
+import re
 import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,7 +143,10 @@ def test_masks_for_maskable_ppo(world, choices):
             env.step(by_element.argmax(axis=2).reshape(3, *env.action_space.shape))
         assert env.worlds.errors() == []
         assert len(env.env_method("action_masks", indices=[1])) == 1
-    assert not Sb3VectorEnv("CartPole-v1", 2, device="python").has_attr("action_masks")
+    unmasked = Sb3VectorEnv("CartPole-v1", 2, device="python")
+    assert not unmasked.has_attr("action_masks")
+    with pytest.raises(AttributeError, match=r"'CartPole-v1' has no mask of its actions.*so use PPO"):
+        unmasked.env_method("action_masks")
 
 
 def test_maskable_ppo_of_sb3_contrib():
@@ -148,3 +154,13 @@ def test_maskable_ppo_of_sb3_contrib():
     env = Sb3VectorEnv("HanabiVerySmall-v0", 4, seed=0)
     contrib.MaskablePPO("MultiInputPolicy", env, n_steps=16, batch_size=32, device="cpu", seed=0).learn(128)
     assert env.worlds.errors() == [], "no forbidden move was made"
+
+
+def test_the_example_of_maskable_ppo_in_the_documentation():
+    pytest.importorskip("sb3_contrib", reason="needs pip install sb3-contrib")
+    page = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text()
+    (code,) = re.findall(r"^```python no-run\n(from sb3_contrib .*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert code.count("100_000") == 1
+    names: dict[str, Any] = {}
+    exec(code.replace("100_000", "256"), names)
+    assert names["model"].num_timesteps == 256 and names["env"].worlds.errors() == []

@@ -199,8 +199,17 @@ class MaskedActions:
         Raises:
             AttributeError: If the world has no action mask, or several action components.
         """
-        if len(self._choice_masks) != 1 or not next(iter(self._choice_masks.values())).sizes:
-            raise AttributeError(f"world '{self.simulation.definition.id}' has no component action_mask for one action")
+        world = f"world '{self.simulation.definition.id}'"
+        if not any(mask.sizes for mask in self._choice_masks.values()):
+            raise AttributeError(
+                f"{world} has no mask of its actions, a component action_mask: "
+                "MaskablePPO has nothing to mask there, so use PPO"
+            )
+        if len(self._choice_masks) != 1:
+            raise AttributeError(
+                f"{world} has several actions, {', '.join(self._choice_masks)}, and action_masks is for one: "
+                "read the mask of each from the observations or the infos"
+            )
         return self._allowed_choices
 
     def _allowed_choices(self) -> np.ndarray[Any, Any]:
