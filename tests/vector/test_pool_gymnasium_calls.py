@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 
 import gymnasium
@@ -44,8 +45,31 @@ def test_seeds_and_generators_are_those_of_the_environments(pool: ProcessPool):
     seeds = [2**64 - 1, 2**63, None]
     assert np.array_equal(pool.reset(seed=seeds)[0][:2], sync.reset(seed=seeds)[0][:2])
     assert pool.np_random_seed[:2] == (2**64 - 1, 2**63)
-    with pytest.raises(wl.InputError, match=r"from 0 to 2\*\*64 - 1"):
-        pool.reset(seed=2**64 - 1)  # of the second environment is one more
+
+
+def test_seeds_of_any_size(pool: ProcessPool):
+    """Environments without a seed report one of 128 bits, and a reset with it repeats their episodes."""
+    with ProcessPool([cartpole] * 3, num_workers=1) as drawn:
+        first = drawn.reset()[0]
+        assert max(drawn.np_random_seed) >= 2**64
+        np.testing.assert_array_equal(drawn.reset(seed=drawn.np_random_seed)[0], first)
+        np.testing.assert_array_equal(pool.reset(seed=drawn.np_random_seed)[0], first)
+    sync = gymnasium.vector.SyncVectorEnv([cartpole] * 3)
+    for seeds in (2**64 - 2, [2**64, None, 3], [5, 2**1000, 2**64 - 1], 7):
+        ours, theirs = pool.reset(seed=seeds)[0], sync.reset(seed=seeds)[0]
+        chosen = [k for k in range(3) if not isinstance(seeds, list) or seeds[k] is not None]
+        np.testing.assert_array_equal(ours[chosen], theirs[chosen])
+        assert [pool.np_random_seed[k] for k in chosen] == [sync.np_random_seed[k] for k in chosen]
+    for wrong in (-1, True, 1.0, [0, 1, -1], [0, 1, 2.0], [0, True, 2], "abc", 2**64 + 0.5):
+        with pytest.raises(wl.InputError, match=r"^seeds? (are|is a) whole number"):
+            pool.reset(seed=wrong)
+
+
+def test_wide_seeds_of_the_pool_apply_to_copies():
+    with ProcessPool(cartpole, 2, num_workers=1, seed=[2**100, 2**64 + 1]) as pool, copy.deepcopy(pool) as twin:
+        expected = pool.reset()[0]
+        assert pool.np_random_seed == (2**100, 2**64 + 1)
+        np.testing.assert_array_equal(twin.reset()[0], expected)
 
 
 def test_asynchronous_calls_return_what_the_others_do(pool: ProcessPool):

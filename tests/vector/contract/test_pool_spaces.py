@@ -78,7 +78,7 @@ def test_refusals():
         with pytest.raises(wl.InputError, match="environment 1 has no observation yet: reset all environments first"):
             pool.reset(options={"reset_mask": np.array([True, False])})
         pool.reset()
-        with pytest.raises(wl.InputError, match="it must hold 2 values, not 3"):
+        with pytest.raises(wl.InputError, match="there must be 2 values, not 3"):
             pool.step(("a", "b", "c"))
 
 

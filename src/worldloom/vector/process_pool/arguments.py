@@ -14,7 +14,6 @@ import numpy as np
 
 from worldloom.core.base.arrays import to_numpy
 from worldloom.core.base.errors import InputError
-from worldloom.core.runtime.seeds import MAX_SEED
 from worldloom.vector.errors import ArgumentTypeError, UnknownEnvError
 
 Factory = Callable[[], gymnasium.Env[Any, Any]]
@@ -81,8 +80,8 @@ def seeds_per_env(seed: Seeds, num_envs: int) -> np.ndarray | None:
     )
     if not isinstance(each, (Sequence, np.ndarray)) or len(each) != num_envs:
         raise InputError(f"seed is a whole number or one per environment ({num_envs}), not {seed!r}")
-    if not all(s is None or (isinstance(s, (int, np.integer)) and 0 <= s <= MAX_SEED) for s in each):
-        raise InputError(f"seeds are whole numbers from 0 to 2**64 - 1, not {seed!r}")
+    if not all(s is None or (isinstance(s, (int, np.integer)) and not isinstance(s, bool) and s >= 0) for s in each):
+        raise InputError(f"seeds are whole numbers of 0 or more, not {seed!r}")
     return np.array([None if s is None else int(s) for s in each], object)
 
 

@@ -30,18 +30,17 @@ def dump(value: Any) -> bytes:
         return blob
 
 
-class PickledValues:
-    """The values of one space for every environment, with the methods of ``SpaceArrays``.
+class Pickles:
+    """One pickled value per environment.
 
     Args:
-        space: The space of a single environment.
         descriptor: The file descriptor of the shared memory.
         start: The first window in the file, in bytes.
         sizes: The size of each environment's pickle in bytes, (num_envs,), in the shared memory; 0 without a value.
     """
 
-    def __init__(self, space: Space[Any], descriptor: int, start: int, sizes: np.ndarray) -> None:
-        self.space, self.descriptor, self.start, self.sizes = space, descriptor, start, sizes
+    def __init__(self, descriptor: int, start: int, sizes: np.ndarray) -> None:
+        self.descriptor, self.start, self.sizes = descriptor, start, sizes
 
     def put(self, row: int, value: Any) -> None:
         """Store the value of one environment."""
@@ -51,39 +50,10 @@ class PickledValues:
         """The value of one environment."""
         return pickle.loads(self.get_bytes(row))  # noqa: S301 - from our own worker, or our own parent
 
-    def put_batch(self, rows: np.ndarray | slice, batch: Any) -> None:
-        """Store the values of several environments.
-
-        Args:
-            rows: Their ids, (n,), or all of them as a slice.
-            batch: The batched value, as Gymnasium batches the space: for most of these spaces a tuple of n values.
-
-        Raises:
-            ValueError: If the number of values is wrong.
-        """
-        ids = np.arange(len(self.sizes))[rows]
-        values = list(iterate(batch_space(self.space, len(ids)), batch))
-        if len(values) != len(ids):
-            raise ValueError(f"it must hold {len(ids)} values, not {len(values)}")
-        for row, value in zip(ids.tolist(), values, strict=True):
-            self.put(row, value)
-
-    def get_batch(self, rows: np.ndarray | None, copy: bool) -> Any:
-        """The batched value of the environments ``rows``, (n,), or of all. It never shares memory."""
-        ids = range(len(self.sizes)) if rows is None else rows.tolist()
-        values = [self.get(row) for row in ids]
-        empty: Any = create_empty_array(self.space, len(values))  # None for spaces that Gymnasium does not know
-        return concatenate(self.space, values, empty)
-
-    def copy_rows(self, rows: slice, source: PickledValues) -> None:
-        """Copy the values of ``source``."""
-        for row in range(rows.start, rows.stop):
-            self.put_bytes(row, source.get_bytes(row))
-
     def put_bytes(self, row: int, blob: bytes) -> None:
         """Store a pickle."""
         if len(blob) > WINDOW_BYTES:
-            raise ValueError(f"a value of {self.space} takes {len(blob):,} bytes; the limit is {WINDOW_BYTES:,}")
+            raise ValueError(f"a pickled value takes {len(blob):,} bytes; the limit is {WINDOW_BYTES:,}")
         offset, view = self.start + row * WINDOW_BYTES, memoryview(blob)
         while view:
             written = os.pwrite(self.descriptor, view, offset)
@@ -100,3 +70,45 @@ class PickledValues:
             parts.append(part)
             offset, missing = offset + len(part), missing - len(part)
         return b"".join(parts)
+
+
+class PickledValues(Pickles):
+    """The values of one space for every environment, with the methods of ``SpaceArrays``.
+
+    Args:
+        space: The space of a single environment.
+        descriptor, start, sizes: As for :class:`Pickles`.
+    """
+
+    def __init__(self, space: Space[Any], descriptor: int, start: int, sizes: np.ndarray) -> None:
+        super().__init__(descriptor, start, sizes)
+        self.space = space
+
+    def put_batch(self, rows: np.ndarray | slice, batch: Any) -> None:
+        """Store the values of several environments.
+
+        Args:
+            rows: Their ids, (n,), or all of them as a slice.
+            batch: The batched value, as Gymnasium batches the space: for most of these spaces a tuple of n values.
+
+        Raises:
+            ValueError: If the number of values is wrong.
+        """
+        ids = np.arange(len(self.sizes))[rows]
+        values = list(iterate(batch_space(self.space, len(ids)), batch))
+        if len(values) != len(ids):
+            raise ValueError(f"there must be {len(ids)} values, not {len(values)}")
+        for row, value in zip(ids.tolist(), values, strict=True):
+            self.put(row, value)
+
+    def get_batch(self, rows: np.ndarray | None, copy: bool) -> Any:
+        """The batched value of the environments ``rows``, (n,), or of all. It never shares memory."""
+        ids = range(len(self.sizes)) if rows is None else rows.tolist()
+        values = [self.get(row) for row in ids]
+        empty: Any = create_empty_array(self.space, len(values))  # None for spaces that Gymnasium does not know
+        return concatenate(self.space, values, empty)
+
+    def copy_rows(self, rows: slice, source: PickledValues) -> None:
+        """Copy the values of ``source``."""
+        for row in range(rows.start, rows.stop):
+            self.put_bytes(row, source.get_bytes(row))

@@ -239,8 +239,7 @@ class ProcessPool(NoShallowCopy, GymnasiumCalls):
         if options:
             self._supervisor.call_workers("options", "", [options] * len(self._worker_set.workers))
         chosen = np.full(len(ids), None) if seeds is None else seeds[ids]
-        self._memory.is_seeded[ids] = chosen != None  # noqa: E711 - one by one
-        self._memory.seeds[ids] = np.where(self._memory.is_seeded[ids], chosen, 0)
+        self._memory.put_seeds(ids, chosen)
         self._memory.request_kinds[ids] = RESET_WITH_OPTIONS if options else RESET
         self._supervisor.has_reset[ids] = True
         self._supervisor.submit(ids)

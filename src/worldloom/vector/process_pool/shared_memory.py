@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 from gymnasium import Space, spaces
 
-from .pickled_values import WINDOW_BYTES, PickledValues
+from .pickled_values import WINDOW_BYTES, PickledValues, Pickles
 
 INFO_BYTES = 4096
 """Room for one environment's pickled info; a longer one goes through its worker's socket."""
 INFO_TOO_LONG = -1
 """The size of an info that did not fit."""
 CACHE_LINE = 64
+MAX_SEED = 2**64 - 1
+"""Larger seeds are pickled."""
 _STATE = (
     "rewards",
     "terminated",
@@ -150,7 +152,7 @@ def value_at(value: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def describe_path(path: tuple[str | int, ...]) -> str:
-    return "it" if not path else "its part " + "".join(f"[{key!r}]" for key in path)
+    return "they" if not path else "the part " + "".join(f"[{key!r}]" for key in path)
 
 
 def unflatten(space: Space[Any], values: Iterator[Any]) -> Any:
@@ -194,6 +196,7 @@ class PoolMemory:
             "request_kinds": ((n,), np.uint8),
             "seeds": ((n,), np.uint64),
             "is_seeded": ((n,), np.bool_),
+            "seed_sizes": ((n,), np.int64),
             "restarted": ((n,), np.bool_),
             "info_sizes": ((n,), np.int32),
             "infos": ((n, INFO_BYTES), np.uint8),
@@ -249,12 +252,30 @@ class PoolMemory:
             else:
                 window = first_window + index * n * WINDOW_BYTES
                 values[name] = PickledValues(space, descriptor, window, arrays[f"{name}0"])
-        self._pickled = {name: value for name, value in values.items() if isinstance(value, PickledValues)}
+        window = first_window + len(nested) * n * WINDOW_BYTES
+        self.wide_seeds = Pickles(descriptor, window, arrays["seed_sizes"])
+        self._pickled: dict[str, Pickles] = {"wide_seeds": self.wide_seeds}
+        self._pickled.update({name: value for name, value in values.items() if isinstance(value, PickledValues)})
         self.observations, self.actions, self.final_observations = (
             values["observation"],
             values["action"],
             values.get("final"),
         )
+
+    def put_seeds(self, ids: np.ndarray, seeds: np.ndarray) -> None:
+        """Store the seeds of the next resets of ``ids``, (n,): whole numbers of any size, or None without a seed."""
+        is_seeded = np.array([seed is not None for seed in seeds], np.bool_)
+        is_wide = np.array([seed is not None and seed > MAX_SEED for seed in seeds], np.bool_)
+        self.is_seeded[ids], self.wide_seeds.sizes[ids] = is_seeded, 0
+        self.seeds[ids] = np.where(is_seeded & ~is_wide, seeds, 0)
+        for env_id, seed in zip(ids[is_wide].tolist(), seeds[is_wide], strict=True):
+            self.wide_seeds.put(env_id, seed)
+
+    def get_seed(self, env_id: int) -> int | None:
+        """The seed of the next reset of one environment; None without."""
+        if not self.is_seeded[env_id]:
+            return None
+        return self.wide_seeds.get(env_id) if self.wide_seeds.sizes[env_id] else int(self.seeds[env_id])
 
     def save_state(self) -> dict[str, Any]:
         """A copy of the results and requests of all environments, by name."""

@@ -104,7 +104,6 @@ class WorkerProcess:
         )
         self.completion_tails, self.target = scalar_view(memory.completion_tails), scalar_view(memory.target)
         self.request_kinds = scalar_view(memory.request_kinds)
-        self.seeds, self.is_seeded = scalar_view(memory.seeds), scalar_view(memory.is_seeded)
         self.rewards, self.terminated, self.truncated = (
             scalar_view(memory.rewards),
             scalar_view(memory.terminated),
@@ -153,7 +152,7 @@ class WorkerProcess:
         restarted, self.restarted[current] = self.restarted[current], False
         if kind != STEP:
             observation, info = env.reset(
-                seed=self.seeds[current] if self.is_seeded[current] else None,
+                seed=self.memory.get_seed(current),
                 options=self.options if kind == RESET_WITH_OPTIONS else None,
             )
         elif self.next_step and (self.terminated[current] or self.truncated[current]):
