@@ -11,9 +11,7 @@ from worldloom import physics
 from worldloom.core.model.fields import Role
 
 SETTINGS = [
-    name
-    for name in vars(physics.World)["__annotations__"]
-    if physics.World.fields[name].role is Role.CONFIG and not name.startswith("hull_")
+    name for name, field in physics.World.declared.items() if field.role is Role.CONFIG and not name.startswith("hull_")
 ]
 
 
