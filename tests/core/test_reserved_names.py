@@ -12,7 +12,24 @@ from worldloom.core.runtime.column import Column
 from worldloom.core.runtime.pooled_table import PooledTable
 from worldloom.core.runtime.table import PopulationTable, Table
 
-NATURAL = ["count", "name", "columns", "world", "extra", "population", "batch", "first", "kind", "values", "shape"]
+NATURAL = [
+    "count",
+    "name",
+    "columns",
+    "world",
+    "extra",
+    "population",
+    "batch",
+    "first",
+    "kind",
+    "values",
+    "shape",
+    "line",
+    "file",
+    "reserved",
+    "fields",
+    "declared",
+]
 FIXED_ONLY = ["rows", "mask", "counts", "offsets", "dropped", "padded", "agent_rows"]
 
 
@@ -28,6 +45,11 @@ class Jar(wl.Entity):
     kind: int
     values: int
     shape: int
+    line: int = 500
+    file: int
+    reserved: int
+    fields: int
+    declared: int
 
 
 class Board(wl.Entity):
@@ -97,6 +119,7 @@ def test_natural_names_reach_the_components(device: str, pool: int | None) -> No
         for name in names:
             assert isinstance(getattr(table, name), Column) and getattr(table, name) is table[name], name
     assert [sim[Jar][name].numpy()[rows].tolist() for name in ("count", "name", "world")] == [[7, 7], [4, 4], [6, 6]]
+    assert (sim[Jar].line.numpy()[rows] == 500).all(), "and not the line of the class"
     assert sim[Board].rows.numpy().tolist() == [[8, 8], [8, 8]] and (sim[Board].mask.numpy() == 1).all()
     assert sim.world.name.numpy().tolist() == [2, 2] and sim.world.mask.numpy().tolist() == [4, 4]
     sim[Jar].count = np.full(sim[Jar].count.shape, 9, np.int32)

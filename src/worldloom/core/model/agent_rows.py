@@ -38,7 +38,7 @@ def agent_row_kind(kind: type[Entity], population: Population, final_fields: dic
     flags = {**AGENT_FIELDS, "active": replace(AGENT_FIELDS["active"], default=False)}
     entity = Field(ENTITY, wp.int64, role=Role.ENGINE, default=-1, keep=True, ref=kind)
     rows: Any = type(population.agent_table, (Entity,), {"__module__": kind.__module__})
-    rows.file, rows.line = kind.file, kind.line
+    rows._place = kind._place
     rows.fields = {**fields, **flags, ENTITY: entity, **final_fields}
     return rows  # type: ignore[no-any-return]
 

@@ -41,8 +41,10 @@ def class_error(kind: type[Components], problem: str, fix: str, member: str | No
     """The error at a class, or at the component ``member`` where the class or a base declares it."""
     bases = (base for base in kind.__mro__ if issubclass(base, Components))
     owner = next((base for base in bases if member in inspect.get_annotations(base)), kind)
-    line = class_line(owner.file, owner.__name__, member, owner.line)
-    return DefinitionError(f"in class '{owner.__name__}': {problem}", fix, owner.file, line)
+    file, line = owner._place
+    return DefinitionError(
+        f"in class '{owner.__name__}': {problem}", fix, file, class_line(file, owner.__name__, member, line)
+    )
 
 
 class Components:
@@ -62,14 +64,14 @@ class Components:
     """Every component by name, those of the bases first."""
     declared: ClassVar[dict[str, Field]] = {}
     """The components that the class itself declares."""
-    file: ClassVar[str] = ""
-    line: ClassVar[int] = 0
-    reserved: ClassVar[set[str]] = _RESERVED_ENTITY
+    _place: ClassVar[tuple[str, int]] = ("", 0)
+    """The file and the line of the class. Components have no leading underscore, so none has this name."""
+    _reserved: ClassVar[set[str]] = _RESERVED_ENTITY
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         frame = user_frame()
-        cls.file, cls.line = frame.f_code.co_filename, frame.f_lineno
+        cls._place = frame.f_code.co_filename, frame.f_lineno
         fields: dict[str, Field] = {}
         for base in reversed(cls.__mro__[1:]):
             if issubclass(base, Components):
@@ -89,7 +91,7 @@ class Components:
             if getattr(annotation, "__origin__", None) is ClassVar or annotation is ClassVar:
                 continue
             if (
-                name in cls.reserved
+                name in cls._reserved
                 or name.startswith(("_", "final_", "raw__", "wl_"))
                 or "__" in name
                 or keyword.iskeyword(name)
@@ -110,12 +112,7 @@ class Components:
                 raise class_error(cls, str(error), "give it a default that fits, or none", name) from None
         annotated = inspect.get_annotations(cls)
         for name, value in vars(cls).items():
-            if (
-                name not in annotated
-                and name not in ("file", "line", "reserved", "fields", "declared")
-                and not name.startswith("_")
-                and canonical(type(value)) is not None
-            ):
+            if name not in annotated and not name.startswith("_") and canonical(type(value)) is not None:
                 raise class_error(
                     cls,
                     f"'{name}' has a value and no type, so it is no component",
@@ -166,7 +163,7 @@ class World(Components):
     and ``shuffle``.
     """
 
-    reserved: ClassVar[set[str]] = _RESERVED_WORLD | {
+    _reserved: ClassVar[set[str]] = _RESERVED_WORLD | {
         "step",
         "episode",
         "seed",
@@ -236,7 +233,7 @@ class Has:
                 "declare the group with 'class Moving(wl.Components): ...'",
             )
         self.groups = groups
-        self.reserved = _RESERVED_ENTITY
+        self._reserved = _RESERVED_ENTITY
         self.fields: dict[str, Field] = {}
         for group in groups:
             self.fields.update(group.fields)

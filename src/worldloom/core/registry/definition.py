@@ -352,7 +352,7 @@ def _narrowed_kind(kind: KindT) -> KindT:
     if kind in _NARROWED:
         return _NARROWED[kind]  # type: ignore[return-value]
     narrow: Any = type(kind.__name__, (kind,), {"__module__": kind.__module__})
-    narrow.file, narrow.line = kind.file, kind.line
+    narrow._place = kind._place
     narrow.fields = {name: component.narrowed() for name, component in kind.fields.items()}
     _NARROWED[kind] = narrow
     return narrow  # type: ignore[no-any-return]

@@ -24,7 +24,7 @@ class TableView(Has):
     def __init__(self, kind: type[Entity] | type[World], name: str, extra: dict[str, Field]) -> None:
         self.kind = kind
         self.groups = (kind,)
-        self.reserved = kind.reserved
+        self._reserved = kind._reserved
         self.fields = {**kind.fields, **extra}
         self.__name__ = name
 

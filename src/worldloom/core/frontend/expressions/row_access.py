@@ -69,7 +69,7 @@ class RowAccess(Conversions):
             field = AGENT_FIELDS.get(node.attr)
             if field is not None:
                 self.note_agent(row)
-        if field is None and node.attr in owner.reserved:
+        if field is None and node.attr in owner._reserved:
             raise self.error(f"'{node.attr}' is a method", f"write {ast.unparse(node)}(...)", node)
         if field is None:
             known = [n for n in owner.fields if n not in ENGINE_FIELDS]
