@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +125,23 @@ def test_callables_must_be_the_same_objects() -> None:
     register(step=[graze, bonus])
     with pytest.raises(wl.DefinitionError, match="its id is taken"):
         register(step=[graze, pay(2)])
+
+
+def test_a_module_may_be_imported_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its functions are new objects with the same names and code."""
+    file = tmp_path / "meadow_again.py"
+    text = (
+        "import worldloom as wl\n\n\nclass M(wl.World):\n    hay: int\n\n\n"
+        "def note(simulation):\n    return 1\n\n\nwl.register('MeadowAgain-v0', world=M, entities={}, step=[note])\n"
+    )
+    file.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    module = importlib.import_module("meadow_again")
+    importlib.reload(module)
+    file.write_text(text.replace("return 1", "return 20"))
+    with pytest.raises(wl.DefinitionError, match="its id is taken"):
+        importlib.reload(module)
 
 
 @pytest.mark.parametrize("id_", ["NChain-v0", "CovidEconomySynthetic-v0", "Pong-v5", "Ant-v5", "CartPole-v1"])

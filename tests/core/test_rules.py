@@ -32,6 +32,8 @@ TEXT = (
     f"""{HELPERS}# the world
 """
     + '''
+import contextlib
+import dataclasses
 import functools
 
 import tools
@@ -106,13 +108,65 @@ def paying(price, tax=0.5):
     return pay
 
 
+@functools.lru_cache
+def cached():
+    return 11.0
+
+
+@contextlib.contextmanager
+def opened():
+    yield 12.0
+
+
+@functools.singledispatch
+def sized(value):
+    return 13.0
+
+
+@sized.register
+def sized_whole(value: int):
+    return 14.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Prices:
+    low: float = 15.0
+
+
+class Judge:
+    strict = 16.0
+
+    def judge(self, simulation):
+        return self.mark()
+
+    def mark(self):
+        return 17.0
+
+
+class Referee:
+    def whistle(self, simulation):
+        return self.loudness()
+
+    def loudness(self):
+        return 18.0
+
+
+prices, JUDGE = Prices(), Judge()
+CHOICES = {"first": lambda: 19.0, "rest": [bonus]}
+
+
+def judged(simulation):
+    with opened() as fee:
+        return fee * cached() * sized(2) * prices.low * JUDGE.judge(simulation) * CHOICES["first"]()
+
+
 wl.register(
     "Rules-v0",
     world=Room,
     entities={Ball: 2},
     step=[drift, score, note],
     observe=[look],
-    reset=[paying(3.0), functools.partial(taxed, 0.75), lambda simulation: TITLE],
+    reset=[paying(3.0), functools.partial(taxed, 0.75), lambda simulation: TITLE, judged, Referee().whistle],
     max_steps=9,
 )
 '''
@@ -143,6 +197,15 @@ NAMED = {
     "a constant of another file": ("FEE = 7.0", "FEE = 8.0", "the constant `tools.FEE` (7.0, now 8.0)"),
     "a function of another file": ("    return number", "    return -number", "the callable `fee`"),
     "a function that one of another file calls": ("return fee(1)", "return fee(2)", "the callable `given`"),
+    "a cached function": ("return 11.0", "return 11.5", "the callable `cached`"),
+    "a context manager": ("yield 12.0", "yield 12.5", "the callable `opened`"),
+    "a function with variants": ("return 13.0", "return 13.5", "the callable `sized`"),
+    "a variant": ("return 14.0", "return 14.5", "the callable `sized_whole`"),
+    "a frozen object": ("= 15.0", "= 15.5", "the callable `Prices`"),
+    "an attribute of a class": ("strict = 16.0", "strict = 16.5", "the callable `Judge`"),
+    "a method that a method calls": ("return 17.0", "return 17.5", "the callable `Judge`"),
+    "a method that a bound one calls": ("return 18.0", "return 18.5", "the callable `Referee`"),
+    "a function in a table": ("lambda: 19.0", "lambda: 19.5", "the callable `<lambda> (2)`"),
     "a callable of another file": ("    return rate", "    return 2 * rate", "the callable `taxed`"),
 }
 SAME = {
@@ -161,7 +224,7 @@ SAME = {
     ),
     "other things": ("calls, count = [], 0\n", "calls, count = [1], 1\nUNUSED = 3\n"),
     "tables that the program changes": ('= [], {"resets": 0}', '= [1], {"resets": 1}'),
-    "comments beside a lambda": ("TITLE],", "TITLE],  # the title"),
+    "comments beside a lambda": ("Referee().whistle],", "Referee().whistle],  # the title"),
     "annotations of a callable": ("def note(simulation)", "def note(simulation: wl.Simulation) -> None"),
     "comments of another file": ("FEE = 7.0", "# the fee\nFEE = 7.0"),
 }

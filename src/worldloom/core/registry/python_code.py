@@ -43,15 +43,21 @@ class PythonCode:
         part: The function or class.
         values: Everything else that determines what it does: the values of default arguments, the arguments of a
             ``functools.partial``, and C++ code.
+        others: Further code that it may call: the class of a bound method, the variants of a ``singledispatch``.
     """
 
     def __init__(self, part: Any) -> None:
         values: list[Any] = []
-        while isinstance(part, functools.partial | MethodType | wp.Kernel | wp.Function):
+        self.others: list[Any] = []
+        while (inner := _inner(part)) is not None:
             if isinstance(part, functools.partial):
                 values += [*part.args, *part.keywords.items()]
+            elif isinstance(part, MethodType):
+                self.others.append(_class_of(part.__self__))
+            elif isinstance(registry := getattr(part, "registry", None), Mapping):
+                self.others += registry.values()
             values.append(getattr(part, "native_snippet", None))
-            part = _inner(part)
+            part = inner
         if isinstance(part, FunctionType):
             values += [*(part.__defaults__ or ()), *(part.__kwdefaults__ or {}).items()]
         self.values = [value for value in (constant(value, deep=True) for value in values) if value is not MISSING]
@@ -80,14 +86,18 @@ class PythonCode:
             value = _find(node, seen, own)
             if value is MISSING or key.startswith("__"):  # such as __file__
                 continue
+            others = [_class_of(_find(node.value, seen, own))] if isinstance(node, ast.Attribute) else []
+            is_deep = key.rpartition(".")[2].isupper()
             if self._is_followed(value):
                 yield key, PythonCode(value)
             elif not self._is_state(node, seen):
-                fixed = constant(value, deep=key.rpartition(".")[2].isupper())
+                fixed = constant(value, is_deep)
                 if fixed is not MISSING:
                     yield key, fixed
-        if isinstance(self.part, type):
-            yield from ((base.__name__, PythonCode(base)) for base in self.part.__bases__ if self._is_followed(base))
+                others += _functions_in(value) if is_deep else []
+            yield from ((key, PythonCode(other)) for other in others if self._is_followed(other))
+        bases = self.part.__bases__ if isinstance(self.part, type) else ()
+        yield from ((part.__name__, PythonCode(part)) for part in (*bases, *self.others) if self._is_followed(part))
 
     def _outer(self) -> dict[str, Any]:
         """The globals and the closure of the code."""
@@ -103,8 +113,8 @@ class PythonCode:
 
     def _is_followed(self, value: Any) -> bool:
         """Whether ``value`` is code of the same module, or of another file of the user's."""
-        while isinstance(value, functools.partial | MethodType | wp.Kernel | wp.Function):
-            value = _inner(value)
+        while (inner := _inner(value)) is not None:
+            value = inner
         if not isinstance(value, FunctionType | type) or (
             isinstance(value, type) and issubclass(value, Components | enum.Enum)
         ):
@@ -129,14 +139,19 @@ def constant(value: Any, deep: bool) -> Any:
 
     Args:
         value: A value.
-        deep: Whether lists, dicts, sets, arrays and dataclasses are constants.
+        deep: Whether lists, dicts, sets, arrays and dataclasses are constants. Functions in them count by name.
     """
     if isinstance(value, bytes):
         return value.hex()
     if value is None or isinstance(value, bool | int | float | str | enum.Enum | np.generic):
         return value
-    if isinstance(value, np.ndarray) or (is_dataclass(value) and not isinstance(value, type)):
+    if is_dataclass(value) and not isinstance(value, type):
+        frozen = value.__dataclass_params__.frozen  # type: ignore[attr-defined]
+        return value if deep or frozen else MISSING
+    if isinstance(value, np.ndarray):
         return value if deep else MISSING
+    if isinstance(value, FunctionType | type):
+        return value.__qualname__ if deep else MISSING
     if isinstance(value, dict):
         value = tuple(value.items()) if deep else None
     elif isinstance(value, set | frozenset):
@@ -150,8 +165,32 @@ def constant(value: Any, deep: bool) -> Any:
 
 
 def _inner(part: Any) -> Any:
-    """The function in a ``functools.partial``, a bound method, or a kernel or function of Warp."""
-    return part.__func__ if isinstance(part, MethodType) else part.func
+    """The function in a ``functools.partial``, a bound method, a kernel or function of Warp, or a library's wrapper.
+
+    None for all else. Such wrappers are those of ``functools.lru_cache`` and ``contextlib.contextmanager``.
+    """
+    if isinstance(part, MethodType):
+        return part.__func__
+    if isinstance(part, functools.partial | wp.Kernel | wp.Function):
+        return part.func
+    is_own = isinstance(part, type) or (isinstance(part, FunctionType) and not _is_library(_file(part)))
+    return None if is_own else inspect.getattr_static(part, "__wrapped__", None)
+
+
+def _class_of(owner: Any) -> Any:
+    """The class whose methods the attributes of ``owner`` are; MISSING for modules and where there is no owner."""
+    if owner is MISSING or isinstance(owner, ModuleType):
+        return MISSING
+    return owner if isinstance(owner, type) else type(owner)
+
+
+def _functions_in(value: Any) -> list[Any]:
+    """The functions and classes in a list, tuple, set or dict, at any depth."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [inner for item in value for inner in _functions_in(item)]
+    return [value] if isinstance(value, FunctionType | type | functools.partial | MethodType) else []
 
 
 def _find(node: ast.expr, seen: Mapping[str, Any], own: set[str]) -> Any:

@@ -8,7 +8,7 @@ import difflib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 from worldloom.core.base.arrays import check_flags
@@ -119,11 +119,18 @@ def _owner(new: Definition) -> str:
 
 def _same_rules(old: Definition, new: Definition) -> bool:
     """Whether two definitions of one id behave alike. Rules cover neither limits nor all that callables refer to."""
-    first, second = (
-        (world.hash, world.rules.parts, world.limits, [e for e in world.entries if not isinstance(e, System | Launch)])
-        for world in (old, new)
-    )
-    return first == second
+    first, second = ((world.hash, world.rules.parts, world.limits) for world in (old, new))
+    return first == second and all(map(_is_same_entry, old.entries, new.entries))
+
+
+def _is_same_entry(one: Any, other: Any) -> bool:
+    """Whether two entries with equal rules behave alike: callables, one object, or one function imported again."""
+    if isinstance(one, System | Launch):
+        return True
+    if not isinstance(one, FunctionType) or not isinstance(other, FunctionType):
+        return bool(one == other)
+    same_name = (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+    return one is other or (same_name and one.__closure__ is None and other.__closure__ is None)
 
 
 @contextlib.contextmanager
