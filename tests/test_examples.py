@@ -232,6 +232,7 @@ PRINTED = {
         r"^(generation \d: learning rates (\de-0\d(, )?){4}; best return \d+\n){5}"
         r"[1-4] times a member went on with the weights of another$"
     ),
+    "pretrained_policy": r"^CartPole-v1 after [\d,]+ steps of ppo: 500\.0$",
     "run_exported_policy": r"^mean return \d+\.\d over 10 episodes$",
     "evaluation_and_schedules": (
         r"^after 8192 steps: learning rate 0\.0024, evaluated return \d+\n"

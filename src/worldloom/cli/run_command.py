@@ -3,20 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from worldloom.core.base.errors import InputError
 from worldloom.terminal.flags import Switch
+
+if TYPE_CHECKING:
+    from worldloom.learn.runs.saved_run import SavedRun
 
 
 @dataclass(kw_only=True)
 class RunCommand:
     """A command for the policies of a run. Subclasses declare the run."""
 
+    pretrained: Switch = False
+    """Use the policies that come with worldloom for a world: the id of the world stands in the place of the run."""
     env: str = ""
     """The file that registers the run's world, such as pond.py; not needed for a registered world."""
     checkpoint: str = "last"
     """Checkpoint: last, best, or the name or path of a checkpoint of the run."""
     allow_changed_world: Switch = False
     """Go on although the rules of the world have changed since the checkpoint was saved."""
+
+    def source(self, run: str) -> Path:
+        """The folder or file that ``run`` names."""
+        if not self.pretrained:
+            return Path(run)
+        from worldloom.learn.runs.pretrained import pretrained
+
+        given = "--checkpoint" if self.checkpoint != "last" else "--env" if self.env else ""
+        if given:
+            raise InputError(f"--pretrained names one file of policies of a registered world: omit {given}")
+        return pretrained(run)
+
+    def open(self, run: str) -> SavedRun:
+        """The run that ``run`` names."""
+        from worldloom.learn.runs.saved_run import open_run
+
+        return open_run(self.source(run), self.checkpoint, self.env, allow_changed_world=self.allow_changed_world)
+
+
+@dataclass(kw_only=True)
+class PlayCommand(RunCommand):
+    """A command that plays the policies of a run."""
+
     device: str = "cpu"
     """Device of worlds and policies: cpu, cuda:N or auto."""
     seed: int = 1_000_000

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from worldloom.learn.experiments.sweep.sweep_folder import SweepFolder, SweepPlan
     from worldloom.learn.experiments.sweep.sweep_run import sweep
     from worldloom.learn.experiments.sweep.trial_result import TrialResult
-    from worldloom.learn.export.export_policy import ExportedPolicy, export_policy, export_run
+    from worldloom.learn.export.export_policy import ExportedPolicy, export_policies, export_policy, export_run
     from worldloom.learn.losses.advantages import gae, n_step_returns
     from worldloom.learn.losses.vtrace_targets import vtrace
     from worldloom.learn.networks.custom.protocols import PolicyModule, RecurrentPolicyModule
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from worldloom.learn.rollout.storage import Storage
     from worldloom.learn.runs.checkpoints import Checkpoints
     from worldloom.learn.runs.cross_play import CrossPlay, MeanReturn, cross_play
+    from worldloom.learn.runs.pretrained import pretrained, pretrained_worlds
     from worldloom.learn.runs.ray_training import train_with_ray
     from worldloom.learn.runs.run_folder import RunFolder, read_config, read_metrics
     from worldloom.learn.runs.run_recorder import RunRecorder
@@ -100,7 +101,7 @@ _MODULES = {
     "experiments.sweep.sweep_folder": ("SweepFolder", "SweepPlan"),
     "experiments.sweep.sweep_run": ("sweep",),
     "experiments.sweep.trial_result": ("TrialResult",),
-    "export.export_policy": ("ExportedPolicy", "export_policy", "export_run"),
+    "export.export_policy": ("ExportedPolicy", "export_policies", "export_policy", "export_run"),
     "losses.advantages": ("gae", "n_step_returns"),
     "losses.vtrace_targets": ("vtrace",),
     "networks.custom.protocols": ("PolicyModule", "RecurrentPolicyModule"),
@@ -118,6 +119,7 @@ _MODULES = {
     "rollout.replay_buffer": ("ReplayBuffer",),
     "rollout.storage": ("Storage",),
     "runs.checkpoints": ("Checkpoints",),
+    "runs.pretrained": ("pretrained", "pretrained_worlds"),
     "runs.ray_training": ("train_with_ray",),
     "runs.run_folder": ("RunFolder", "read_config", "read_metrics"),
     "runs.run_recorder": ("RunRecorder",),
@@ -212,6 +214,7 @@ __all__ = [
     "config_to_dict",
     "cross_play",
     "evaluate",
+    "export_policies",
     "export_policy",
     "export_run",
     "gae",
@@ -221,6 +224,8 @@ __all__ = [
     "make_actors",
     "n_step_returns",
     "open_run",
+    "pretrained",
+    "pretrained_worlds",
     "read_config",
     "read_metrics",
     "record_frames",

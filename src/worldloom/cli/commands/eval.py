@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
 from worldloom.cli.commands.eval_cross_play import cross_play_command, cut_lines
 from worldloom.cli.parsing.config_values import parse_config_values
-from worldloom.cli.run_command import RunCommand
+from worldloom.cli.run_command import PlayCommand
 from worldloom.core.base.errors import InputError
 from worldloom.core.runtime import fault_summary
 from worldloom.core.runtime.fault_summary import FaultSummary
@@ -20,7 +19,7 @@ from worldloom.terminal.progress_bar import ProgressBar
 
 
 @dataclass
-class Eval(RunCommand):
+class Eval(PlayCommand):
     """Evaluate the policies of a run over whole episodes.
 
     With --cross-play, agents of each run play against agents of each run, and a matrix of mean returns is printed.
@@ -74,10 +73,9 @@ class Eval(RunCommand):
     def _play(self) -> tuple[dict[str, Any], FaultSummary]:
         """The report of the evaluation, and the faults of single worlds."""
         from worldloom.learn.play.evaluation import evaluate, limit_steps, num_worlds_for
-        from worldloom.learn.runs.saved_run import open_run
 
         values = parse_config_values(self.config)
-        run = open_run(Path(self.run_dir), self.checkpoint, self.env, allow_changed_world=self.allow_changed_world)
+        run = self.open(self.run_dir)
         with (
             run.worlds(num_worlds_for(self.episodes), self.device, self.seed, config=values) as worlds,
             ProgressBar(f"playing {run.definition.id}", self.episodes) as bar,

@@ -25,9 +25,11 @@ def cross_play_command(command: Eval) -> int:
     folders = [command.run_dir, *command.more_runs]
     with console.keep_stdout_for_json(command.json):
         allow = command.allow_changed_world
-        runs = [
-            open_run(Path(folder), command.checkpoint, command.env, allow_changed_world=allow) for folder in folders
+        others = [
+            open_run(Path(folder), command.checkpoint, command.env, allow_changed_world=allow)
+            for folder in command.more_runs
         ]
+        runs = [command.open(command.run_dir), *others]
         with ProgressBar(f"playing {runs[0].definition.id}", command.episodes * len(runs) ** 2) as bar:
             result = cross_play(
                 runs,

@@ -3,44 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from worldloom.cli.run_command import RunCommand
+from worldloom.core.base.errors import InputError
 from worldloom.terminal import console
-from worldloom.terminal.flags import Json, Run, Switch
+from worldloom.terminal.flags import Json, Run
 
 
 @dataclass
-class Export:
-    """Write the policy of a run to a file that needs no worldloom.
+class Export(RunCommand):
+    """Write the policy of a run to a file that needs no worldloom, or all policies to one that takes the run's place.
 
     onnx and torchscript files hold the whole function: observation statistics, byte scaling, action mask, recurrent
-    state and action bounds. A safetensors file holds the parameters and the statistics by name.
+    state and action bounds. A safetensors file holds the parameters and the statistics by name. A file of policies
+    holds what `worldloom eval`, `play`, `export` and `train --start-from` need of the run.
     """
 
     run_dir: Run
-    """The folder of a run of `worldloom train`."""
-    to: Literal["onnx", "torchscript", "safetensors"] = "onnx"
-    """Format: onnx (needs the extra `export`), torchscript (a program: load it only where you trust it), or
-    safetensors."""
+    """The folder of a run of `worldloom train`, or a file of policies."""
+    to: Literal["onnx", "torchscript", "safetensors", "policies"] = "onnx"
+    """Format: onnx (needs the extra `export`), torchscript (a program: load it only where you trust it), safetensors,
+    or policies."""
     out: str = ""
-    """The file; by default policy.onnx, policy.pt or policy.safetensors in the folder of the run."""
+    """The file; by default policy.onnx, policy.pt, policy.safetensors or WORLD.policies in the folder of the run."""
     policy: str = ""
     """Name of the policy, where the run has several."""
-    env: str = ""
-    """The file that registers the run's world, such as pond.py; not needed for a registered world."""
-    checkpoint: str = "last"
-    """Checkpoint: last, best, or the name or path of a checkpoint of the run."""
-    allow_changed_world: Switch = False
-    """Go on although the rules of the world have changed since the checkpoint was saved."""
     json: Json = False
     """Print JSON."""
 
     def run(self) -> int:
         from worldloom.learn.export.export_policy import describe_tensor, export_run
 
+        source = self.source(self.run_dir)
+        if self.to == "policies":
+            return self._write_policies(source)
         with console.keep_stdout_for_json(self.json):
             exported = export_run(
-                self.run_dir,
+                source,
                 self.to,
                 self.out or None,
                 policy=self.policy,
@@ -59,4 +60,19 @@ class Export:
             lines.append(f"  {title}: {', '.join(texts)}")
         for line in lines:
             console.out().print(line, soft_wrap=True, markup=False)
+        return 0
+
+    def _write_policies(self, source: Path) -> int:
+        from worldloom.learn.export.export_policy import export_policies
+
+        if self.policy:
+            raise InputError("a file of policies holds all policies of a run: omit --policy")
+        allow = self.allow_changed_world
+        path = export_policies(
+            source, self.out or None, checkpoint=self.checkpoint, env=self.env, allow_changed_world=allow
+        )
+        if self.json:
+            console.print_json({"file": str(path), "format": self.to})
+        else:
+            console.out().print(f"wrote {path}: {path.stat().st_size:,} bytes", soft_wrap=True, markup=False)
         return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from worldloom.atari.cartridges.roms import is_path
-from worldloom.cli.run_command import RunCommand
+from worldloom.cli.run_command import PlayCommand
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import family_of
 from worldloom.core.registry.definition import Definition
@@ -17,7 +17,7 @@ from worldloom.terminal.flags import Run, Switch, require_positive
 
 
 @dataclass
-class Play(RunCommand):
+class Play(PlayCommand):
     """Record a video of the policies of a run, or, with --random, of random actions."""
 
     run_dir: Run
@@ -47,14 +47,13 @@ class Play(RunCommand):
 
     def _record(self) -> tuple[Definition, int]:
         from worldloom.cli.training.run_media import record_video
-        from worldloom.learn.runs.saved_run import open_run
 
-        if self._names_a_world:
+        if not self.pretrained and self._names_a_world:
             raise InputError(
                 f"{self.run_dir} is a world and no folder of a run: add --random to record random actions in it, "
-                "or name a run of `worldloom train`"
+                "--pretrained for the policies that come with worldloom, or name a run of `worldloom train`"
             )
-        run = open_run(Path(self.run_dir), self.checkpoint, self.env, allow_changed_world=self.allow_changed_world)
+        run = self.open(self.run_dir)
         return run.definition, record_video(run, Path(self.video), stochastic=self.stochastic, **self._limits())
 
     @property

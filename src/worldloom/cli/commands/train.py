@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import tyro
 
 from worldloom.cli.parsing.config_values import parse_config_values
-from worldloom.cli.parsing.policies import parse_opponents, parse_policies, parse_policy_settings
+from worldloom.cli.parsing.policies import absolute_source, parse_opponents, parse_policies, parse_policy_settings
 from worldloom.core.base.console import without_notices
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.world_files import file_and_id, find, reference
@@ -77,10 +77,12 @@ class Train:
     """Comma-separated names of policies that act but are not trained; they keep their initial random weights."""
     opponent: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="POLICY=RUN")] = ()
     """A policy of an earlier run that acts but is not trained, such as Runner=runs/tag-1; RUN:best and RUN:POLICY name
-    a checkpoint and one of several policies. It is copied into the run's folder. May be repeated."""
+    a checkpoint and one of several policies, and pretrained those that come with worldloom. It is copied into the run's
+    folder. May be repeated."""
     start_from: Annotated[str, tyro.conf.arg(metavar="RUN")] = ""
     """Start with the policies of an earlier run of this world instead of random ones, such as runs/tag-1; RUN:best and
-    RUN:POLICY name a checkpoint and one of several policies. The optimizer has a new state."""
+    RUN:POLICY name a checkpoint and one of several policies, and pretrained those that come with worldloom. The
+    optimizer has a new state."""
     self_play: str = ""
     """Comma-separated names of policies with a pool of past selves, which act in a part of the worlds."""
     pool: OpponentPool = field(default_factory=OpponentPool)
@@ -217,7 +219,7 @@ class Train:
             self.pool,
             parse_policy_settings(self.set),
             not self.no_video,
-            str(Path(self.start_from).expanduser().absolute()) if self.start_from else "",
+            absolute_source(self.start_from),
             self.allow_changed_world,
             slim_checkpoints=self.slim_checkpoints,
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from worldloom.cli.parsing.config_values import parse_literal
 from worldloom.core.base.errors import InputError
+from worldloom.learn.runs.pretrained import PRETRAINED
 
 SCHEDULE = re.compile(r"\s*[\d.e+]+:")
 """The start of a schedule: the steps of its first point."""
@@ -39,6 +40,13 @@ def format_policies(policies: dict[str, str]) -> str:
     return ";".join(f"{name}={agents}" for name, agents in policies.items())
 
 
+def absolute_source(text: str) -> str:
+    """A run named as in ``RUN:CHECKPOINT:POLICY``, with an absolute path; the word ``pretrained`` stays as it is."""
+    if not text or text.partition(":")[0] == PRETRAINED:
+        return text
+    return str(Path(text).expanduser().absolute())
+
+
 def parse_opponents(texts: Sequence[str]) -> dict[str, str]:
     """Runs by the name of the policy, from ``("hunters=runs/tag-1:best", ...)``, with absolute paths.
 
@@ -50,7 +58,7 @@ def parse_opponents(texts: Sequence[str]) -> dict[str, str]:
         name, source = (word.strip() for word in text.partition("=")[::2])
         if not name or not source or name in opponents:
             raise InputError(f"--opponent names each policy once with a run, as in Runner=runs/tag-1, not '{text}'")
-        opponents[name] = str(Path(source).expanduser().absolute())
+        opponents[name] = absolute_source(source)
     return opponents
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,10 @@ from worldloom.learn.networks.evaluation_mode import evaluation_mode
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.networks.q_network import QNetwork
 from worldloom.learn.play.actors import Actor, PolicyActor, QActor
-from worldloom.learn.runs.saved_run import open_run
+from worldloom.learn.runs.policy_file import encode_policies
+from worldloom.learn.runs.pretrained import SUFFIX
+from worldloom.learn.runs.saved_policies import load_copy
+from worldloom.learn.runs.saved_run import SavedRun, open_run
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def export_run(
         agent_group, actor = actors[name]
         masked = agent_group.mask() is not None
     stem = "policy" if len(actors) == 1 else f"policy_{name}"
-    target = Path(path).expanduser() if path else saved.folder.expanduser() / f"{stem}{SUFFIXES[to]}"
+    target = _target(saved, path, f"{stem}{SUFFIXES[to]}")
     facts = {
         "world": saved.definition.id,
         "algorithm": saved.request.algorithm,
@@ -78,6 +82,45 @@ def export_run(
         "steps": saved.checkpoint.steps,
     }
     return export_policy(_network(actor), to, target, masked=masked, name=name, facts=facts)
+
+
+def export_policies(
+    run: Path | str,
+    path: Path | str | None = None,
+    *,
+    checkpoint: str = "last",
+    env: str = "",
+    allow_changed_world: bool = False,
+    card: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write all policies of a run to one file, which ``open_run`` and the commands take in the place of its folder.
+
+    Args:
+        run: The folder of the run, or another such file.
+        path: The file, whose name ends with ``.policies``; None for the id of the world in the folder of the run.
+        checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
+        env: The file that registers the run's world; empty for a world that is already registered.
+        allow_changed_world: As for :func:`~worldloom.learn.runs.saved_run.open_run`.
+        card: Facts for people, as JSON values by name.
+
+    Returns:
+        The path of the file.
+    """
+    saved = open_run(Path(run), checkpoint, env, allow_changed_world=allow_changed_world)
+    target = _target(saved, path, f"{saved.definition.id.replace('/', '_')}{SUFFIX}")
+    if target.suffix != SUFFIX:
+        raise InputError(f"the name of a file of policies ends with '{SUFFIX}', not as in {target}")
+    opponents = {name: load_copy(saved.folder, name) for name in saved.request.opponents}
+    write_file(target, encode_policies(saved.request, saved.checkpoint, opponents, card or {}))
+    return target
+
+
+def _target(saved: SavedRun, path: Path | str | None, name: str) -> Path:
+    """``path``, or by default ``name`` in the folder of a run; the current folder for a file of policies."""
+    if path:
+        return Path(path).expanduser()
+    folder = saved.folder.expanduser()
+    return folder / name if folder.is_dir() else Path(name)
 
 
 def export_policy(

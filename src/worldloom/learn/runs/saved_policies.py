@@ -29,8 +29,16 @@ from worldloom.learn.config.q_head import QHead
 from worldloom.learn.config.serialization import settings_from_dict
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.opponents.saved_policy import Q_SETTINGS, SavedPolicy, own_network
-from worldloom.learn.runs.checkpoint_files import CHECKPOINT_NAME, load_checkpoint, unshared, write_checkpoint
+from worldloom.learn.runs.checkpoint_files import (
+    CHECKPOINT_NAME,
+    Checkpoint,
+    load_checkpoint,
+    unshared,
+    write_checkpoint,
+)
 from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
+from worldloom.learn.runs.policy_file import is_policy_file, read_policies
+from worldloom.learn.runs.pretrained import PRETRAINED, pretrained
 from worldloom.learn.runs.run_folder import CHECKPOINTS, OPPONENTS, holds_run, read_config
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict
 from worldloom.learn.training.world_identity import KEY, changed_sentence, changes, checked_identity
@@ -50,19 +58,39 @@ class PolicySource:
     policy: str = ""
 
 
-def parse_source(text: str) -> PolicySource:
+def parse_source(text: str, world: str = "") -> PolicySource:
     """The source that ``RUN``, ``RUN:CHECKPOINT``, ``RUN:POLICY`` or ``RUN:CHECKPOINT:POLICY`` names.
 
-    A checkpoint is ``last``, ``best`` or a name such as ``iteration_00000012``.
+    A checkpoint is ``last``, ``best`` or a name such as ``iteration_00000012``. A run is a folder, a file of policies,
+    or ``pretrained`` for the policies that come with worldloom for the world with id ``world``.
     """
     run, checkpoint, policy = text, "last", ""
-    while ":" in run and not holds_run(Path(run)):
+    if text.partition(":")[0] == PRETRAINED:
+        return PolicySource(pretrained(world), checkpoint, text.partition(":")[2])
+    while ":" in run and not (holds_run(Path(run)) or is_policy_file(run)):
         run, _, part = run.rpartition(":")
         if part in ("last", "best") or CHECKPOINT_NAME.fullmatch(part):
             checkpoint = part
         else:
             policy = part
     return PolicySource(Path(run).expanduser(), checkpoint, policy)
+
+
+def read_run(path: Path | str, checkpoint: str = "last") -> tuple[TrainingRequest, Checkpoint, str]:
+    """The request and a checkpoint of a run, from its folder or a file of policies, and the name of what was read.
+
+    Args:
+        path: The folder, or the file.
+        checkpoint: ``last``, ``best``, or one of the folder's checkpoints by name or path. A file has one.
+    """
+    if is_policy_file(path):
+        if checkpoint not in ("last", "best"):
+            raise InputError(f"{path} is a file with one checkpoint: omit '{checkpoint}'")
+        return *read_policies(path), str(path)
+    folder = Path(path).expanduser()
+    request = request_from_dict(read_config(folder), folder)
+    chosen = choose_checkpoint(Checkpoints(folder / CHECKPOINTS), checkpoint, folder)
+    return request, load_checkpoint(chosen), f"checkpoint {chosen}"
 
 
 def load_policy(run: Path | str, policy: str = "", checkpoint: str = "last", default: str = "") -> SavedPolicy:
@@ -75,9 +103,7 @@ def load_policy(run: Path | str, policy: str = "", checkpoint: str = "last", def
         default: The name to look for where none is given.
     """
     folder = Path(run).expanduser()
-    request = request_from_dict(read_config(folder), folder)
-    checkpoints = Checkpoints(folder / CHECKPOINTS)
-    saved = load_checkpoint(choose_checkpoint(checkpoints, checkpoint, folder))
+    request, saved, _ = read_run(folder, checkpoint)
     tensors = saved.tensors
     names = list(dict.fromkeys(name.partition(POLICY_PREFIX)[0] for name in tensors if POLICY_PREFIX in name))
     name = policy or (default if default in names else names[0] if len(names) == 1 else "")
@@ -120,7 +146,7 @@ def load_opponents(request: TrainingRequest, copied_to: Path | None) -> dict[str
         if copied_to is not None:
             opponents[name] = load_copy(copied_to, name)
         else:
-            source = parse_source(text)
+            source = parse_source(text, find(request.env).id)
             opponents[name] = load_policy(source.run, source.policy, source.checkpoint, default=name)
             _note_other_rules(opponents[name], request)
     return opponents
@@ -130,7 +156,7 @@ def load_starts(request: TrainingRequest) -> dict[str, SavedPolicy]:
     """The policies of ``request.start_from`` with which all but the opponents start, by policy."""
     if not request.start_from:
         return {}
-    source, starts = parse_source(request.start_from), {}
+    source, starts = parse_source(request.start_from, find(request.env).id), {}
     for name in request.agents_by_policy():
         if name in request.opponents:
             continue

@@ -21,10 +21,8 @@ from worldloom.learn.networks.q_network import QNetwork
 from worldloom.learn.opponents.saved_policy import own_network
 from worldloom.learn.play.actors import Actor, QActor, default_epsilon, policy_actor
 from worldloom.learn.runs.checkpoint_files import Checkpoint
-from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
-from worldloom.learn.runs.run_folder import read_config
-from worldloom.learn.runs.saved_policies import network_settings
-from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict, resolve_world
+from worldloom.learn.runs.saved_policies import network_settings, read_run
+from worldloom.learn.runs.training_request import TrainingRequest, resolve_world
 from worldloom.learn.training.world_identity import KEY, require_same_world
 
 NetworkT = TypeVar("NetworkT", Policy, QNetwork)
@@ -35,7 +33,7 @@ class SavedRun:
     """A run as saved in its folder.
 
     Attributes:
-        folder: The folder.
+        folder: The folder, or the file of policies.
         request: The request it was trained with.
         definition: Its world.
         checkpoint: The checkpoint that its policies are loaded from.
@@ -155,7 +153,7 @@ def open_run(folder: Path, checkpoint: str = "last", env: str = "", *, allow_cha
     """Read the run in ``folder``. A Python file with its world is only imported where ``env`` names it.
 
     Args:
-        folder: The folder.
+        folder: The folder, or a file of policies that ``worldloom export --to policies`` wrote.
         checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
         env: The file that registers the run's world; empty for a world that is already registered.
         allow_changed_world: Go on with a warning where the rules of the world have changed since the checkpoint was
@@ -164,14 +162,13 @@ def open_run(folder: Path, checkpoint: str = "last", env: str = "", *, allow_cha
     for name, value in (("checkpoint", checkpoint), ("env", env)):
         if not isinstance(value, str):
             raise InputError(f"{name} must be text, not {value!r}")
-    request = resolve_world(request_from_dict(read_config(folder), Path(folder)), env)
-    checkpoints = Checkpoints(Path(folder).expanduser() / "checkpoints")
-    path = choose_checkpoint(checkpoints, checkpoint, Path(folder))
-    saved, definition = checkpoints.load(path), find(request.env)
+    request, saved, where = read_run(folder, checkpoint)
+    request = resolve_world(request, env)
+    definition = find(request.env)
     changed = require_same_world(
         saved.state.get(KEY),
         definition,
-        f"checkpoint {path}",
+        where,
         since=f"the run in {folder} was trained",
         allow=allow_changed_world,
     )
