@@ -35,10 +35,14 @@ SEED = 1_000_000
 MAX_BYTES = 3_000_000
 OPTIONS = {
     "Acrobot-v1": "--total-steps 1000000",
-    "CartPole-v1": "--total-steps 1000000",
-    "Catch-v0": "",
+    "Blackjack-v1": "--total-steps 2000000",
+    "CartPole-v1": "--total-steps 300000",
+    "Catch-v0": "--total-steps 1000000",
+    "CliffWalking-v1": "--total-steps 1000000",
+    "FrozenLake-v1": "--total-steps 2000000",
     "MountainCarContinuous-v0": "--algo sac",
     "Pendulum-v1": "--algo sac",
+    "Taxi-v3": "--total-steps 4000000",
 }
 """The options of ``worldloom train`` by world."""
 
