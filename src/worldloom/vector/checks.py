@@ -32,6 +32,8 @@ AUTORESET_MODES: dict[str, AutoresetMode] = {
 }
 RENDER_MODES = ("human", "rgb_array", "rgb_array_list")
 """The render modes of worlds with a renderer, in Gymnasium's environments."""
+MAX_TIMEOUT_S = 1_000_000
+"""Longest timeout, 11 days; the operating system waits for at most 24."""
 DISCRETE_SPACES = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete)
 NUMERIC_KINDS = "biuf"
 """NumPy kinds of arrays that hold truth values or numbers."""
@@ -95,10 +97,11 @@ def check_timeout(timeout: Any, name: str = "timeout") -> float:
     """``timeout`` as a float.
 
     Raises:
-        InputError: If it is no positive number.
+        InputError: If it is no positive number up to ``MAX_TIMEOUT_S``.
     """
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
-        raise InputError(f"{name} is a positive number of seconds, not {timeout!r}")
+    is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
+    if not is_number or not 0 < timeout <= MAX_TIMEOUT_S:
+        raise InputError(f"{name} is a positive number of seconds up to {MAX_TIMEOUT_S:,}, not {timeout!r}")
     return float(timeout)
 
 
