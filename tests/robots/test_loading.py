@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -173,6 +174,24 @@ def test_an_idle_or_killed_process_is_replaced():
     CHECKER._process.kill()
     CHECKER._process.wait()
     assert robots.Model(BALL).nv == 6
+
+
+def test_no_file_descriptors_are_left():
+    CHECKER.close()
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for spare in range(8):  # the pair of sockets, and what the start of the process needs
+        free = os.open(os.devnull, os.O_RDONLY)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + spare, before[1]))
+        try:
+            robots.Model(BALL)
+        except wl.InputError as error:
+            assert "refuses the process that loads models (Too many open files): raise the limit" in str(error)
+        else:
+            break
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert spare > 1 and robots.Model(BALL).nv == 6
 
 
 def test_threads_and_forks_share_no_process():
