@@ -226,6 +226,15 @@ def test_limits(monkeypatch):
     for wrong in (0, -1.0, float("nan"), True, "x"):
         with pytest.raises(wl.InputError, match="seconds of LoadLimits is a positive number"):
             robots.Model(BALL, limits=robots.LoadLimits(seconds=wrong))
+    with pytest.raises(wl.InputError, match=r"limits are robots\.LoadLimits\(seconds=\.\.\., gib=\.\.\.\), not 0"):
+        robots.Model(BALL, limits=0)
+
+
+def test_an_opengl_that_mujoco_refuses():
+    program = f"import worldloom.robots as robots\nrobots.Model({BALL!r})"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MUJOCO_GL": "none"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=100)
+    assert "InputError: MuJoCo cannot be imported with MUJOCO_GL=none (invalid value" in done.stderr
 
 
 UNSTABLE = """
