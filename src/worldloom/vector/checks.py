@@ -148,7 +148,9 @@ def check_config_names(definition: Definition, config: Mapping[str, Any]) -> Non
 
 
 def check_max_steps(config: Mapping[str, Any] | None) -> None:
-    """Raise InputError if ``max_steps`` of a configuration is a truth value, which NumPy would read as 0 or 1."""
-    limit = config.get("max_steps") if isinstance(config, Mapping) else None
-    if limit is not None and to_numpy(limit, "configuration 'max_steps'").dtype.kind == "b":
+    """Raise InputError if ``max_steps`` of a configuration is given, and holds no whole numbers."""
+    if not isinstance(config, Mapping) or "max_steps" not in config:
+        return
+    limit = config["max_steps"]
+    if to_numpy(limit, "configuration 'max_steps'").dtype.kind not in "iu":
         raise InputError(f"configuration 'max_steps' is a whole number from 0 to {2**31 - 1:,}, not {limit!r}")
