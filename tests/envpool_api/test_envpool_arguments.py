@@ -37,6 +37,12 @@ def test_wrong_arguments(task, arguments, message):
         envpool.make(task, **{"env_type": "gymnasium", **arguments})
 
 
+def test_stacks_that_do_not_fit_into_memory_are_refused():
+    pytest.importorskip("mujoco")
+    with pytest.raises(InputError, match=r"stacks of 1,000,000,000 observations for num_envs=1 need .* frame_stack"):
+        envpool.make_gym("HalfCheetah-v5", frame_stack=10**9)
+
+
 def test_wrong_actions_and_ids():
     pool = envpool.make_gym("CartPole-v1", num_envs=3)
     pool.reset()
