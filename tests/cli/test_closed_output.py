@@ -83,6 +83,14 @@ def test_a_training_outlives_the_reader_of_its_output(tmp_path):
     assert f"return {read_metrics(folder)[-1]['episode/return']:.4g}" in text and "worldloom eval" in text
 
 
+def test_the_table_of_several_seeds_is_in_their_folder(worldloom, tmp_path, monkeypatch):
+    """``worldloom train --seeds 0,1 ... | head -1``."""
+    monkeypatch.setattr(sys, "stdout", Broken("a\nb\n"))
+    command = ("train", "CartPole-v1", *FEW[:-1], *SMALL["ppo"], "--total-steps", str(STEPS["ppo"]))
+    assert worldloom(*command, "--seeds", "0,1", "--run-dir", tmp_path)[0] == 0
+    assert "mean ± 95 %" in (tmp_path / LOG).read_text()
+
+
 @pytest.mark.parametrize("ignored", [False, True])
 def test_a_closed_terminal_leaves_a_checkpoint(tmp_path, ignored):
     """Without nohup the training stops with a checkpoint; with it it goes on."""

@@ -17,6 +17,7 @@ from worldloom.cli.training.parallel_seeds import train_side_by_side
 from worldloom.learn.algorithms.ppo import PPOConfig
 from worldloom.learn.experiments.jobs.core_shares import core_shares
 from worldloom.learn.experiments.seed_folder import open_seed_folder, read_seed_folder
+from worldloom.learn.runs import run_folder
 from worldloom.learn.runs.run_folder import read_metrics
 from worldloom.learn.runs.training_run import TrainingRequest
 
@@ -165,6 +166,18 @@ def test_a_folder_of_seeds_is_no_run(worldloom, finished):
     assert code == 2 and "holds the runs of several seeds: name one of its folders seed_*" in " ".join(err.split())
     code, _, err = worldloom("train", "--resume", "--run-dir", finished / "seed_0", "--seeds", "0:2")
     assert code == 2 and "there are no seeds to resume" in " ".join(err.split())
+
+
+def test_a_seed_is_not_trained_beside_its_launch(worldloom, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_folder, "LOCK_WAIT_S", 0.0)
+    config = PPOConfig(num_envs=8, total_steps=128, device="cpu")
+    request = TrainingRequest("CartPole-v1", "ppo", config, run_dir=tmp_path / "runs")
+    command = ("train", *SHORT, "--total-steps", "128", "--run-dir", tmp_path / "runs" / "seed_2")
+    with open_seed_folder(request, (0, 1)):
+        code, _, err = worldloom(*command)
+    assert code == 2 and f"another process is training in {tmp_path / 'runs'}: wait until it ends" in err
+    assert not (tmp_path / "runs" / "seed_2").exists()
+    assert worldloom(*command)[0] == 0
 
 
 def test_settings_cannot_change(worldloom, finished):

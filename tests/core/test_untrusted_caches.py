@@ -15,6 +15,7 @@ from worldloom.core.base.caches import header_cache, kernel_cache, trusted_files
 from worldloom.core.base.caches.trusted_files import make_folder, untrusted_folder_reason, untrusted_reason
 from worldloom.core.runtime import tune_cache
 from worldloom.core.runtime.tune_cache import TunedConfig
+from worldloom.learn.runs.known_worlds import is_known_world, remember_world
 
 OTHER = 54321
 """A user that is neither this one nor root."""
@@ -182,3 +183,26 @@ def test_a_cache_of_another_user_is_refused(tmp_path, monkeypatch, capfd, by_ano
     kernel_cache._refuse_untrusted(cache)
     assert wp.config.kernel_cache_dir != str(cache)
     assert f"{cache} belongs to user {OTHER}, and not to you or root" in capfd.readouterr().err
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """The record of a run's world, written with a umask that lets everybody write."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    before = os.umask(0)
+    remember_world(tmp_path / "run", "world.py")
+    os.umask(before)
+    [path] = (tmp_path / "worldloom" / "run_worlds").iterdir()
+    return path
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_records_of_worlds_that_others_may_write_are_ignored(tmp_path, record, by_another, part):
+    """A world is a program: who writes its record has it imported."""
+    assert is_known_world(tmp_path / "run", "world.py")
+    path = [record, *record.parents][part]
+    os.chmod(path, 0o777)
+    assert not is_known_world(tmp_path / "run", "world.py")
+    os.chmod(path, 0o755)
+    by_another(path)
+    assert not is_known_world(tmp_path / "run", "world.py")

@@ -24,6 +24,9 @@ from worldloom.envpool import gym_v21
         ("CartPole-v1", {"num_envs": 2, "seed": [1, 2, 3]}, "seeds are one per environment, 2, not 3"),
         ("CartPole-v1", {"seed": [1], "env_seed": [1]}, "not as both"),
         ("CartPole-v1", {"mass": 3.0}, "mass"),
+        ("CartPole-v1", {"max_episode_steps": "x"}, "'max_steps' is a whole number from 0 to 2,147,483,647, not 'x'"),
+        ("CartPole-v1", {"max_episode_steps": None}, "'max_steps' is a whole number"),
+        ("CartPole-v1", {"max_episode_steps": 2.5}, "'max_steps' is a whole number"),
         ("CartPole-v1", {"from_pixels": True}, "from_pixels"),
         ("CartPole-v1", {"render_mode": "human"}, "render_mode"),
         ("CartPole-v1", {"gym_reset_return_info": False}, "gym_v21"),
@@ -32,6 +35,12 @@ from worldloom.envpool import gym_v21
 def test_wrong_arguments(task, arguments, message):
     with pytest.raises(InputError, match=message):
         envpool.make(task, **{"env_type": "gymnasium", **arguments})
+
+
+def test_stacks_that_do_not_fit_into_memory_are_refused():
+    pytest.importorskip("mujoco")
+    with pytest.raises(InputError, match=r"stacks of 1,000,000,000 observations for num_envs=1 need .* frame_stack"):
+        envpool.make_gym("HalfCheetah-v5", frame_stack=10**9)
 
 
 def test_wrong_actions_and_ids():

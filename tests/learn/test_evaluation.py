@@ -89,6 +89,28 @@ def test_the_limit_is_that_of_one_episode(race):
         assert evaluate(worlds, make_actors(worlds, all=0), 10, max_steps=4).mean_length == 3.0
 
 
+def test_actors_of_other_worlds_are_refused(race):
+    """Their actions would not reach the worlds that are stepped."""
+    refused = pytest.raises(InputError, match="actor 'all' acts in other worlds than those of the evaluation")
+    with wl.Simulation(race, 2, seed=0) as worlds, wl.Simulation(race, 2, seed=0) as others, refused:
+        evaluate(worlds, make_actors(others, all=0), 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"max_steps": "5"}, "max_steps is a whole number from 1, not '5'"),
+        ({"max_steps": 0}, "max_steps is a whole number from 1, not 0"),
+        ({"cut_after": "x"}, "cut_after is a whole number from 0, not 'x'"),
+        ({"cut_after": -1}, "cut_after is a whole number from 0, not -1"),
+        ({"on_progress": 5}, "on_progress is a function"),
+    ],
+)
+def test_wrong_arguments_are_refused(race, arguments, message):
+    with wl.Simulation(race, 2, seed=0) as worlds, pytest.raises(InputError, match=message):
+        evaluate(worlds, make_actors(worlds, all=0), 2, **arguments)
+
+
 def test_long_episodes_are_cut_off_and_counted(race):
     with wl.Simulation(race, 2, seed=0, config={"goal": np.array([3, 1000])}) as worlds:
         result = evaluate(worlds, make_actors(worlds, all=0), 4, cut_after=limit_steps(worlds, 20))

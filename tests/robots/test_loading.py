@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -175,6 +176,24 @@ def test_an_idle_or_killed_process_is_replaced():
     assert robots.Model(BALL).nv == 6
 
 
+def test_no_file_descriptors_are_left():
+    CHECKER.close()
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for spare in range(8):  # the pair of sockets, and what the start of the process needs
+        free = os.open(os.devnull, os.O_RDONLY)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + spare, before[1]))
+        try:
+            robots.Model(BALL)
+        except wl.InputError as error:
+            assert "refuses the process that loads models (Too many open files): raise the limit" in str(error)
+        else:
+            break
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert spare > 1 and robots.Model(BALL).nv == 6
+
+
 def test_threads_and_forks_share_no_process():
     results = []
     threads = [threading.Thread(target=lambda: results.append(robots.Model(BALL).nv)) for _ in range(4)]
@@ -207,6 +226,15 @@ def test_limits(monkeypatch):
     for wrong in (0, -1.0, float("nan"), True, "x"):
         with pytest.raises(wl.InputError, match="seconds of LoadLimits is a positive number"):
             robots.Model(BALL, limits=robots.LoadLimits(seconds=wrong))
+    with pytest.raises(wl.InputError, match=r"limits are robots\.LoadLimits\(seconds=\.\.\., gib=\.\.\.\), not 0"):
+        robots.Model(BALL, limits=0)
+
+
+def test_an_opengl_that_mujoco_refuses():
+    program = f"import worldloom.robots as robots\nrobots.Model({BALL!r})"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MUJOCO_GL": "none"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=100)
+    assert "InputError: MuJoCo cannot be imported with MUJOCO_GL=none (invalid value" in done.stderr
 
 
 UNSTABLE = """

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 
 import gymnasium
 import numpy as np
@@ -95,24 +94,46 @@ def test_the_wrapper_changes_no_episode():
     assert timed.reset(seed=3)[0].shape == (3,) and timed.max_timesteps == 200
 
 
-def test_limits_of_the_caller():
+@pytest.mark.parametrize(
+    ("limits", "steps"),
+    [
+        ({"max_episode_steps": 5}, 5),
+        ({"max_episode_steps": 210}, 210),
+        ({"max_steps": 5}, 5),
+        ({"max_steps": 210}, 210),
+        ({"max_steps": 210, "max_episode_steps": 210}, 210),
+        ({"max_steps": 210, "max_episode_steps": -1}, 210),
+        ({"max_steps": 210, "max_episode_steps": 5}, 5),
+        ({"max_episode_steps": -1}, None),
+        ({"max_steps": 0}, None),
+    ],
+)
+def test_limits_of_the_caller(limits, steps):
+    """World, wrapper and spec have the limit that was given; so has an environment that is made of the spec."""
+    made = gymnasium.make("worldloom/MountainCar-v0", device="python", **limits)
+    for env in (made, gymnasium.make(made.spec)):
+        assert env.spec.max_episode_steps == steps
+        assert env.unwrapped.simulation.get_config("max_steps") == (steps or 0)
+        assert isinstance(env, TimeLimit) == (steps is not None)
+        assert len(play(env, 300)) == (steps or 300)
+    if steps:
+        assert TimeAwareObservation(made).max_timesteps == steps
+
+
+def test_limits_of_the_caller_of_a_batch():
     id = "worldloom/MountainCar-v0"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len(play(gymnasium.make(id, device="python", max_episode_steps=5), 300)) == 5
-        assert len(play(gymnasium.make(id, device="python", max_steps=5), 300)) == 5
-        both = gymnasium.make(id, device="python", max_steps=210, max_episode_steps=-1)
-        assert len(play(both, 300)) == 210
-        both.reset()
-        batch = gymnasium.make_vec(id, num_envs=2, device="python", max_steps=np.array([3, 4]))
-    assert batch.simulation.world["max_steps"].numpy().tolist() == [3, 4]
-    both = gymnasium.make(id, device="python", max_steps=210)
-    assert len(play(both, 300)) == 200
-    with pytest.warns(UserWarning, match=r"after 200 steps.*max_steps=210: pass max_episode_steps=210"):
-        both.reset()
+    for limits in ({"max_steps": 400}, {"max_episode_steps": 400}):
+        batch = gymnasium.make_vec(id, num_envs=2, device="python", **limits)
+        assert batch.spec.max_episode_steps == 400 and batch.get_attr("max_steps") == (400, 400)
+        alone = gymnasium.make_vec(id, num_envs=1, vectorization_mode="sync", device="python", **limits)
+        assert alone.envs[0].spec.max_episode_steps == 400
+    batch = gymnasium.make_vec(id, num_envs=2, device="python", max_steps=np.array([3, 4]))
+    assert batch.simulation.world["max_steps"].numpy().tolist() == [3, 4] and batch.spec.max_episode_steps is None
+    assert gymnasium.spec(id).max_episode_steps == 200
 
 
 def test_settings_of_a_family_keep_their_limit():
     batch = gymnasium.make_vec("worldloom/Pong-v5", num_envs=1, like="gymnasium")
-    assert batch.simulation.definition.max_steps == 0
+    assert batch.simulation.definition.max_steps == 0 and batch.spec.max_episode_steps is None
+    assert gymnasium.make("worldloom/Pong-v5", like="gymnasium").spec.max_episode_steps is None
     assert wl.definition("Pong-v5", like="gymnasium").max_steps == 0

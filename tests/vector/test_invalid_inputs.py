@@ -223,8 +223,9 @@ def test_columns(values):
     [
         ({"world": None}, "a world is named by its id, a string such as 'CartPole-v1', not by None"),
         ({"num_envs": "x"}, "num_envs must be a whole number"),
-        ({"timeout": "x"}, "timeout is a positive number of seconds, not 'x'"),
+        ({"timeout": "x"}, "timeout is a positive number of seconds up to 1,000,000, not 'x'"),
         ({"timeout": 0}, "timeout is a positive number of seconds"),
+        ({"timeout": float("inf")}, "timeout is a positive number of seconds up to 1,000,000, not inf"),
     ],
 )
 def test_pools_of_worlds(arguments, message):

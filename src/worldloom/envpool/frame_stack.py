@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import gymnasium
 import numpy as np
+import warp as wp
 
 from worldloom.core.base.arrays import checked_int
 from worldloom.core.model.families import family_of
+from worldloom.core.runtime import memory
+from worldloom.vector.env_layout import EnvLayout
 
 FAMILIES = ("MuJoCo", "DeepMind Control Suite")
 """The families whose tasks have the argument."""
@@ -25,6 +29,16 @@ def take_count(task_id: Any, arguments: dict[str, Any]) -> int:
     return checked_int("frame_stack", arguments.pop("frame_stack", 1), 1) if is_supported(task_id) else 1
 
 
+def require_memory(layout: EnvLayout, count: int, num_envs: int) -> None:
+    """InputError where the stacks of a pool do not fit: one, and its copy, per environment, and the space's bounds."""
+    if count > 1:
+        size = sum(math.prod(part.shape) * np.dtype(part.space.dtype).itemsize for part in layout.observations)
+        what = f"stacks of {count:,} observations for num_envs={num_envs:,}"
+        memory.require_bytes(
+            (2 * num_envs + 2) * count * size, wp.get_device("cpu"), what, "use a smaller frame_stack or num_envs"
+        )
+
+
 def stacked_space(space: gymnasium.Space[Any], count: int) -> gymnasium.Space[Any]:
     """The space of ``count`` stacked observations; the same space for 1."""
     if count == 1:
@@ -32,7 +46,7 @@ def stacked_space(space: gymnasium.Space[Any], count: int) -> gymnasium.Space[An
     if isinstance(space, gymnasium.spaces.Dict):
         return gymnasium.spaces.Dict({key: stacked_space(part, count) for key, part in space.spaces.items()})
     assert isinstance(space, gymnasium.spaces.Box)
-    low, high = (np.stack([bound] * count) for bound in (space.low, space.high))
+    low, high = (np.broadcast_to(bound, (count, *bound.shape)) for bound in (space.low, space.high))
     return gymnasium.spaces.Box(low, high, dtype=space.dtype.type)  # type: ignore[arg-type,union-attr]
 
 

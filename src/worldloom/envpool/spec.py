@@ -16,7 +16,7 @@ from worldloom.envpool import atari_tasks
 from worldloom.envpool.actions import SINGLE_ACTION
 from worldloom.envpool.arguments import Arguments
 from worldloom.envpool.dm_state import nesting_of
-from worldloom.envpool.frame_stack import stacked_space
+from worldloom.envpool.frame_stack import require_memory, stacked_space
 from worldloom.envpool.state import INFO, OBSERVATION, STATE_INFOS
 from worldloom.vector import registration
 from worldloom.vector.env_layout import EnvComponent, EnvLayout, make_layout
@@ -46,6 +46,7 @@ class EnvSpec:
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments
         self._layout = make_layout(arguments.definition)
+        require_memory(self._layout, arguments.frame_stack, arguments.num_envs)
 
     @functools.cached_property
     def config(self) -> Any:

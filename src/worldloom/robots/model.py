@@ -75,6 +75,8 @@ class Model:
     ) -> None:
         self.mujoco = import_mujoco()
         self.title = _title(self.mujoco, source)
+        if limits is not None and not isinstance(limits, LoadLimits):
+            raise InputError(f"limits are robots.LoadLimits(seconds=..., gib=...), not {limits!r}")
         checked = None if trusted else (limits or LoadLimits()).resolved()
         self.mj_model: mujoco.MjModel = _compile(self.mujoco, source, assets or {}, checked, self.title)
         _refuse_unsupported(self.mj_model)
@@ -201,11 +203,16 @@ def import_mujoco_warp() -> Any:
 
 
 def import_mujoco() -> Any:
-    """The package; InputError where it is missing."""
+    """The package; InputError where it is missing, or finds no OpenGL."""
     try:
         import mujoco
     except ImportError:
         raise InputError("robots need MuJoCo: pip install 'worldloom[robots]'") from None
+    except (AttributeError, OSError, RuntimeError) as error:
+        raise InputError(
+            f"MuJoCo cannot be imported with MUJOCO_GL={os.environ.get('MUJOCO_GL', '')} ({error}): set it to egl, "
+            "osmesa or glfw, whichever is installed, or to disable"
+        ) from None
     MESSAGES.install(mujoco)
     return mujoco
 

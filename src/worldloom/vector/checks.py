@@ -32,6 +32,8 @@ AUTORESET_MODES: dict[str, AutoresetMode] = {
 }
 RENDER_MODES = ("human", "rgb_array", "rgb_array_list")
 """The render modes of worlds with a renderer, in Gymnasium's environments."""
+MAX_TIMEOUT_S = 1_000_000
+"""Longest timeout, 11 days; the operating system waits for at most 24."""
 DISCRETE_SPACES = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete)
 NUMERIC_KINDS = "biuf"
 """NumPy kinds of arrays that hold truth values or numbers."""
@@ -95,10 +97,11 @@ def check_timeout(timeout: Any, name: str = "timeout") -> float:
     """``timeout`` as a float.
 
     Raises:
-        InputError: If it is no positive number.
+        InputError: If it is no positive number up to ``MAX_TIMEOUT_S``.
     """
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
-        raise InputError(f"{name} is a positive number of seconds, not {timeout!r}")
+    is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
+    if not is_number or not 0 < timeout <= MAX_TIMEOUT_S:
+        raise InputError(f"{name} is a positive number of seconds up to {MAX_TIMEOUT_S:,}, not {timeout!r}")
     return float(timeout)
 
 
@@ -145,7 +148,9 @@ def check_config_names(definition: Definition, config: Mapping[str, Any]) -> Non
 
 
 def check_max_steps(config: Mapping[str, Any] | None) -> None:
-    """Raise InputError if ``max_steps`` of a configuration is a truth value, which NumPy would read as 0 or 1."""
-    limit = config.get("max_steps") if isinstance(config, Mapping) else None
-    if limit is not None and to_numpy(limit, "configuration 'max_steps'").dtype.kind == "b":
+    """Raise InputError if ``max_steps`` of a configuration is given, and holds no whole numbers."""
+    if not isinstance(config, Mapping) or "max_steps" not in config:
+        return
+    limit = config["max_steps"]
+    if to_numpy(limit, "configuration 'max_steps'").dtype.kind not in "iu":
         raise InputError(f"configuration 'max_steps' is a whole number from 0 to {2**31 - 1:,}, not {limit!r}")

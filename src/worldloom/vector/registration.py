@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
-from gymnasium.envs.registration import EnvSpec, registry
+from gymnasium.envs.registration import EnvSpec, WrapperSpec, registry
 from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import TimeLimit
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.model.families import family_ids, family_of, on_family, split
@@ -34,6 +35,16 @@ class RegisteredLimit(int):
     """The step limit of a spec: ``gymnasium.make_vec`` passes it on like a limit that the caller sets."""
 
 
+class _LimitWrapper(tuple[WrapperSpec, ...]):
+    """The wrappers of a spec: none, but ``gymnasium.make`` takes a slice, and applies :func:`with_one_limit`.
+
+    It does so after its own ``TimeLimit``. ``gymnasium.make_vec`` refuses specs that have wrappers.
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        return (WrapperSpec("with_one_limit", f"{__name__}:with_one_limit", {}),)[key]
+
+
 class WorldSpec(EnvSpec):
     """Gymnasium's spec of a world. The step limit and the reward threshold are read when they are needed.
 
@@ -42,6 +53,7 @@ class WorldSpec(EnvSpec):
 
     def __init__(self, *values: Any, **fields: Any) -> None:
         super().__init__(*values, **fields)
+        self.additional_wrappers = _LimitWrapper()
         for name in ("max_episode_steps", "reward_threshold"):
             if getattr(self, name) is None:
                 del self.__dict__[name]
@@ -105,13 +117,29 @@ def _register(name: str, id: str) -> None:
 
 
 def make_one(world: str, **arguments: Any) -> Any:
-    """One world as a Gymnasium environment, around which ``gymnasium.make`` puts the limit of the spec."""
+    """One world as a Gymnasium environment."""
     from worldloom.vector.adapters.gymnasium import WorldEnv
 
     settings, rest = split(world, arguments)
-    env = WorldEnv(definition(world, **settings), **rest)
-    env._wrapper_limit = int(definition(world).max_steps)
-    return env
+    return WorldEnv(definition(world, **settings), **rest)
+
+
+def with_one_limit(env: Any) -> Any:
+    """``env`` of ``gymnasium.make`` with one step limit in the world and in ``TimeLimit``: the one the caller gave.
+
+    The caller gives it as ``max_episode_steps`` or in the configuration of the world; the smaller one of both.
+    """
+    world, inner = env.unwrapped, env.env if isinstance(env, TimeLimit) else env
+    own, registered = int(world.simulation.get_config("max_steps")), definition(world.spec.kwargs["world"]).max_steps
+    limit = 0 if inner is env else env._max_episode_steps
+    if isinstance(limit, RegisteredLimit):
+        limit = own
+    elif own != registered:
+        limit = min(filter(None, (own, limit)), default=0)
+    if limit != own:
+        world.simulation.set_config("max_steps", limit)
+        world.spec.kwargs["max_steps"] = limit
+    return TimeLimit(inner, limit) if limit else inner
 
 
 def make_many(

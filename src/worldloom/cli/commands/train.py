@@ -138,6 +138,10 @@ class Train:
             from worldloom.cli.commands.train_seeds import train_seeds
 
             return train_seeds(self, request, search)
+        if request.run_dir is not None:
+            from worldloom.learn.runs.run_folder import refuse_running_experiment
+
+            refuse_running_experiment(request.run_dir)
         with console.keep_stdout_for_json(self.json), without_notices(self.quiet):
             stopping = StopOnSignal(ABORT_RAY_AFTER_S if in_cluster else None)
             try:

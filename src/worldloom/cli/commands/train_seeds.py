@@ -53,6 +53,7 @@ def train_seeds(command: Train, request: TrainingRequest, search: NumEnvsSearch 
         closed_output.set_folder(folder.path)
         train = _train_in_turn if command.parallel_seeds == 1 else _train_side_by_side
         received = train(command, folder)
+        closed_output.set_folder(folder.path)  # the training of a seed set its own
         curve = _draw(folder) if received not in URGENT else None
     _report(command, folder, curve, received, search)
     failed = [folder.results[seed] for seed in seeds if seed in folder.results and folder.results[seed].error]

@@ -70,7 +70,7 @@ def _cgroup_free(limit: str, used: str) -> int | None:
         return None
 
 
-def require_bytes(size: int, device: wp.Device, what: str) -> None:
+def require_bytes(size: int, device: wp.Device, what: str, remedy: str = "use fewer worlds") -> None:
     """InputError with both sizes where ``what`` needs more memory than a device has free."""
     available = bytes_available(device)
     if available is not None and size > available and device.is_cuda:
@@ -79,7 +79,7 @@ def require_bytes(size: int, device: wp.Device, what: str) -> None:
         available = bytes_available(device)
     if available is not None and size > available:
         needed = f"{what} need {format_bytes(size)} of memory on {device.alias}"
-        raise InputError(f"{needed}, and {format_bytes(available)} are available: use fewer worlds")
+        raise InputError(f"{needed}, and {format_bytes(available)} are available: {remedy}")
 
 
 def format_bytes(size: int) -> str:

@@ -182,6 +182,18 @@ def play_episodes(
             f"actors are agent groups with their actors by name, as open_run(folder).actors(simulation) gives them, "
             f"not {short_repr(actors)}"
         )
+    for name, (agent_group, _) in actors.items():
+        if agent_group.simulation is not simulation:
+            raise InputError(
+                f"actor '{name}' acts in other worlds than those of the evaluation: make it for them, as "
+                "open_run(folder).actors(simulation) does"
+            )
+    if not is_count(max_steps) or max_steps < 1:
+        raise InputError(f"max_steps is a whole number from 1, not {short_repr(max_steps)}")
+    if not is_count(cut_after):
+        raise InputError(f"cut_after is a whole number from 0, not {short_repr(cut_after)}")
+    if on_progress is not None and not callable(on_progress):
+        raise InputError(f"on_progress is a function of the number of finished episodes, not {short_repr(on_progress)}")
     if not is_count(episodes) or episodes < 1:
         raise InputError(f"at least one episode must be played, not {short_repr(episodes)}")
     groups = [agent_group for agent_group, _ in actors.values()]

@@ -17,6 +17,7 @@ resumed is refused before a byte of it is changed.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -339,6 +340,14 @@ def locked(folder: Path) -> IO[str]:
             return file
         else:
             return file
+
+
+def refuse_running_experiment(path: Path) -> None:
+    """InputError where another process trains the seeds, trials or members that the folder of a run belongs to."""
+    for folder in expand_home(path).absolute().parents[:2]:  # a trial may have several seeds
+        if any((folder / name).is_file() for name in EXPERIMENTS):
+            with contextlib.suppress(OSError):  # the folder cannot be written
+                locked(folder).close()
 
 
 def _config_text(config: dict[str, Any]) -> str:

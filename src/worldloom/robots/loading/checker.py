@@ -124,18 +124,24 @@ class Checker:
 
     def _start(self) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
-        parent_end, child_end = socket.socketpair()
-        self._connection, self._owner = Connection(parent_end.detach()), os.getpid()
-        with child_end:
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [sys.executable, str(PROGRAM), str(child_end.fileno())],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(child_end.fileno(),),
-                start_new_session=True,  # no Ctrl-C for the process
-            )
+        try:
+            parent_end, child_end = socket.socketpair()
+            self._connection, self._owner = Connection(parent_end.detach()), os.getpid()
+            with child_end:
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
+                    [sys.executable, str(PROGRAM), str(child_end.fileno())],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=(child_end.fileno(),),
+                    start_new_session=True,  # no Ctrl-C for the process
+                )
+        except OSError as error:
+            raise InputError(
+                f"the operating system refuses the process that loads models ({error.strerror}): "
+                "raise the limit of open files (ulimit -n) or of processes (ulimit -u)"
+            ) from None
         try:
             if not self._connection.poll(START_SECONDS):
                 raise InputError(f"the process that loads models did not start within {START_SECONDS:.0f} s: try again")

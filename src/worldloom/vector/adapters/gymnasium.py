@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
@@ -98,6 +98,7 @@ class WorldVectorEnv(NoShallowCopy, WorldAttributes, MaskedActions, gymnasium.ve
             **options,
         )
         self.simulation = self.batch.simulation
+        self._spec: EnvSpec | None = None
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.metadata = {
@@ -116,6 +117,18 @@ class WorldVectorEnv(NoShallowCopy, WorldAttributes, MaskedActions, gymnasium.ve
         self._observer = make_observer(render_mode, self.simulation)
         self._seed: int | tuple[int, ...] | None = None
         self._note_seeds(check_seeds(seed, num_envs))
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """Gymnasium's spec, with the step limit of these worlds; without one where their limits differ."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = spec
+        if spec is not None:
+            limits = set(np.ravel(self.simulation.get_config("max_steps")).tolist())
+            spec.max_episode_steps = limits.pop() or None if len(limits) == 1 else None
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -303,8 +316,6 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         self.action_space = mask_space(self._vector.single_action_space, self._vector._choice_masks)
         self._num_choices = self.action_space.n if isinstance(self.action_space, gymnasium.spaces.Discrete) else 0
         self._select_first = make_selection(self.observation_space)
-        self._wrapper_limit = 0
-        """Steps after which a wrapper of ``gymnasium.make`` may end an episode, whatever the world's limit is."""
 
     @property
     def simulation(self) -> Simulation:
@@ -330,8 +341,6 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
         check_reset_options(options, ())
         if seed is not None:
             seed = checked_int("seed", seed, 0, MAX_SEED)
-        if self._wrapper_limit:
-            self._warn_of_earlier_truncation()
         super().reset(seed=seed)
         observations, infos = self._vector.reset(seed=seed)
         for mask in self._vector._choice_masks.values():
@@ -368,18 +377,6 @@ class WorldEnv(NoShallowCopy, gymnasium.Env[Any, Any]):
             raise NotResetError("this environment has not been reset yet: call reset() first")
         if self.simulation.world["finished"].numpy()[0]:
             raise NotResetError("the episode of this environment is over: call reset() first")
-
-    def _warn_of_earlier_truncation(self) -> None:
-        """Warn once where Gymnasium's wrapper has ended an episode that the world itself would continue."""
-        world, limit = self.simulation.world, self._wrapper_limit
-        if world["step"].numpy()[0] == limit and not world["finished"].numpy()[0]:
-            self._wrapper_limit = 0
-            own = int(world["max_steps"].numpy()[0])
-            warnings.warn(
-                f"gymnasium.make ends episodes of '{self.simulation.definition.id}' after {limit:,} steps, the limit "
-                f"of its spec, and not at max_steps={own}: pass max_episode_steps={own or -1} to gymnasium.make too",
-                stacklevel=3,
-            )
 
     def _is_valid(self, action: Any) -> bool:
         """Whether a discrete action is in its space, and any other action holds numbers."""
