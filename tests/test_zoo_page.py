@@ -11,6 +11,6 @@ def test_the_table_is_that_of_the_cards(monkeypatch):
     import zoo
 
     try:
-        assert zoo.BEGIN + zoo.table() in zoo.PAGE.read_text().replace(f"\n{zoo.END}", zoo.END)
+        assert f"{zoo.BEGIN}\n{zoo.table()}\n{zoo.END}" in zoo.PAGE.read_text()
     finally:
         sys.modules.pop("zoo", None)

@@ -28,10 +28,15 @@ class RunCommand:
 
     def source(self, run: str) -> Path:
         """The folder or file that ``run`` names."""
-        if not self.pretrained:
-            return Path(run)
-        from worldloom.learn.runs.pretrained import pretrained
+        from worldloom.learn.runs.pretrained import pretrained, pretrained_worlds
 
+        if not self.pretrained:
+            if run in pretrained_worlds() and not Path(run).exists():
+                raise InputError(
+                    f"{run} is a world and no folder of a run: add --pretrained for the policies that come with "
+                    "worldloom, or name a run of `worldloom train`"
+                )
+            return Path(run)
         given = "--checkpoint" if self.checkpoint != "last" else "--env" if self.env else ""
         if given:
             raise InputError(f"--pretrained names one file of policies of a registered world: omit {given}")
