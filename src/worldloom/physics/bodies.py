@@ -96,7 +96,7 @@ class World(wl.World):
     contact_damping: wl.Config = 10.0  # damping ratio of that spring
     max_push: wl.Config = 3.0  # m/s, by which penetrating points are pushed apart
     heavy_load: wl.Config = 200.0  # m/s², of a contact's load over its lighter mass, see physics.solving.loads
-    max_depth: wl.Config = 0.5  # of the smaller bounding radius: a body this deep that sinks on is a fault
+    max_depth: wl.Config = 0.5  # of the smaller thickness: a body this deep that is not pushed out is a fault
     bounce_speed: wl.Config = 0.5  # m/s, below which there is no restitution
     joint_frequency: wl.Config = 0.0  # Hz, of the spring of joints whose anchors are apart; 0: rigid
     joint_damping: wl.Config = 1.0  # damping ratio of that spring
@@ -174,6 +174,7 @@ class ContactState(wl.Components):
     last_impulse: float  # N s, the same of the previous step; 0 where there was no contact
 
     between: wl.vec3  # derived; m, from the centre of A to that of B at the end of the last step
+    sinking: int  # derived; steps for which its bodies are too deep in each other, see physics.touching
     struck: wl.Transient(bool)  # derived; whether its bodies had an impact in the last sweep of physics.solving.impacts
     sides: wl.Transient(int)  # derived; bits of physics.solving.sleeping
     solved: bool  # derived; whether one of the bodies is awake

@@ -49,7 +49,10 @@ def sides_system(World: type, Body: type, Contact: type) -> Any:
         deepest = 0.0
         for i in wl.unroll(4):
             deepest = min(deepest, contact.separations[i])
-        if deepest < -world.margin:  # bodies do not sleep deep in each other
+        sinks = False
+        if world.max_depth < UNLIMITED:
+            sinks = world.at(Contact, contact.id).sinking != 0
+        if sinks or deepest < -world.margin:  # bodies do not sleep deep in each other
             a.rest = min(a.rest, 0)
             b.rest = min(b.rest, 0)
         a.touching |= True
