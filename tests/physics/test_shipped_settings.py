@@ -12,8 +12,8 @@ from worldloom.core.model.fields import Role
 
 SETTINGS = [
     name
-    for name in vars(physics.World)["__annotations__"]
-    if physics.World.fields[name].role is Role.CONFIG and not name.startswith("hull_")
+    for name, field in physics.World.fields.items()
+    if name in vars(physics.World)["__annotations__"] and field.role is Role.CONFIG and not name.startswith("hull_")
 ]
 
 
@@ -25,7 +25,7 @@ def settings(id: str) -> dict[str, np.ndarray]:
 OFF = 1e30
 OWN = {
     "HideSeek-v0": {"heavy_load": OFF, "max_depth": OFF, "joint_frequency": 30.0},
-    "EscapeRoom-v0": {"dt": 0.04, "heavy_load": OFF, "max_depth": OFF},
+    "EscapeRoom-v0": {"dt": 0.04, "contact_frequency": 25.0, "heavy_load": OFF, "max_depth": OFF},
 }
 
 

@@ -1,7 +1,7 @@
 """What a world with rigid bodies declares: the components of bodies, of the world, and of contacts."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
 import numpy as np
@@ -120,8 +120,8 @@ class World(wl.World):
     )
 
     @classmethod
-    def config_warning(cls, name: str, values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
-        return frequency_warning(cls.fields, name, values)
+    def config_warning(cls, names: Collection[str], values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
+        return frequency_warning(names, values)
 
     largest_reach: float  # derived; m, of bodies within grid_reach, with mapping="many_bodies"
 
