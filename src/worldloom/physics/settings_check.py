@@ -22,7 +22,7 @@ def frequency_warning(names: Collection[str], values: Callable[[str], np.ndarray
     for spring in FREQUENCIES if {"dt", "substeps"} & set(names) else [name for name in FREQUENCIES if name in names]:
         frequency, dt, substeps = np.broadcast_arrays(values(spring), values("dt"), values("substeps"))
         limit = SUBSTEP_SHARE * substeps / np.maximum(dt, 1e-30)
-        over = (frequency > limit * 1.0001) & (dt > 0.0)
+        over = (frequency > limit * 1.0001) & (dt > 0.0) & (substeps > 0)
         if over.any():
             world = int(over.argmax())
             needed = int(np.ceil(frequency[world] * dt[world] / SUBSTEP_SHARE - 1e-3))
