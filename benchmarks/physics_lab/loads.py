@@ -67,9 +67,9 @@ def scenarios() -> list[Scenario]:
                  settings)
         for settings in ({}, HEAVY_SETTINGS)
     ]  # fmt: skip
-    for settings, accepted in (({}, math.inf), (PLATE_SETTINGS, math.inf)):
+    for settings in ({"max_depth": 1e30}, PLATE_SETTINGS):  # else, these plates are a fault with the defaults
         rows.append(Scenario(GROUP, "ten plates of 5 mm: height of the top", [plates()], 5.0, height(10), 9.5 * PLATE,
-                             accepted, "m", "geometry", settings))  # fmt: skip
+                             math.inf, "m", "geometry", settings))  # fmt: skip
     return rows
 
 

@@ -125,3 +125,30 @@ def test_the_interpreter_computes_the_same_bits() -> None:
         assert end[0, 3, 2] > -3.0  # it has hit another body
     for name in ("position", "velocity", "spin", "rotation"):
         assert compiled[Thing].rows(name).numpy().tobytes() == interpreted[Thing].rows(name).numpy().tobytes(), name
+
+
+def test_impacts_with_friction_add_no_energy() -> None:
+    """Cubes that tumble on a floor: the points of an impact slide and are solved one after the other."""
+    generator = np.random.default_rng(0)
+    floor, worlds, h = replace(FLOOR, restitution=1.0, friction=0.5), 64, 1.0 / 120.0
+    scenes = [
+        [
+            floor,
+            replace(
+                CUBE.at(0.0, 0.0, 0.6 + generator.uniform()),
+                rotation=axis_angle(generator.normal(size=3), generator.uniform(0.0, 3.0)),
+                velocity=tuple(3.0 * generator.normal(size=3)),
+                spin=tuple(5.0 * generator.normal(size=3)),
+                friction=0.5,
+            ),
+        ]
+        for _ in range(worlds)
+    ]
+    sim = simulate(*scenes, sleep_speed=0.0)
+    heights = [tops(sim, 0.0)]
+    for _ in range(120):
+        sim.step()
+        heights.append(tops(sim, h))
+    assert sim.errors() == []
+    assert (np.diff(heights, axis=0) / heights[:-1]).max() < 0.01
+    assert (heights[-1] < heights[0]).all()

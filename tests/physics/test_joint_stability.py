@@ -55,7 +55,7 @@ def chain(ratio: float) -> tuple[list[BodySpec], tuple[JointSpec, ...]]:
     return bodies, tuple(joints)
 
 
-@pytest.mark.parametrize(("ratio", "stretch"), [(1.0, 0.03), (10.0, 0.03), (100.0, 0.1)])
+@pytest.mark.parametrize(("ratio", "stretch"), [(1.0, 0.03), (10.0, 0.035), (100.0, 0.03)])
 def test_a_chain_with_a_heavy_end_holds(ratio, stretch):
     bodies, joints = chain(ratio)
     sim = simulate(bodies, joints=joints)

@@ -5,6 +5,7 @@ A box of 1,000 kg used to end within the box of 1 kg under it, with both asleep.
 
 import numpy as np
 import pytest
+from physics_scenes import FLOOR, BodySpec, Thing, simulate
 
 import worldloom as wl
 from worldloom import physics
@@ -114,3 +115,94 @@ def test_the_interpreter_gives_the_same_bits(program: wl.Definition) -> None:
             for name in columns:
                 one, other = (sim[table].rows(name).numpy() for sim in sims)
                 assert one.tobytes() == other.tobytes(), name
+
+
+class Gripper(physics.World):
+    force: wl.Config = 30.0  # N, of each finger
+    mass: wl.Config = 0.065  # kg, of the block
+    gap: wl.Config = 0.0  # m, between block and fingers at the start
+
+
+@pytest.fixture(scope="module")
+def gripper() -> wl.Definition:
+    """A block of 7 cm between two fingers of 0.5 kg on sliders, in the air."""
+    solid = physics.systems(Gripper, Block, shapes=(physics.BOX,))
+
+    @wl.system
+    def build(world: Gripper):
+        small = wl.vec3(0.01, 0.02, 0.02)
+        frame = world.spawn(Block, size=small, position=wl.vec3(0.0, 1.0, 1.0), motion=physics.STATIC)
+        position, size = wl.vec3(0.0, 0.0, 1.0), wl.vec3(0.035, 0.02, 0.02)
+        world.spawn(Block, size=size, position=position, mass=world.mass, friction=0.8)
+        for side in range(2):
+            sign = float(2 * side - 1)
+            place = sign * (0.045 + world.gap)
+            finger = world.spawn(Block, size=small, position=wl.vec3(place, 0.0, 1.0), mass=0.5, friction=0.8)
+            world.spawn(
+                solid.Joint,
+                kind=physics.SLIDER,
+                a=frame,
+                b=finger,
+                anchor_a=wl.vec3(place, -1.0, 0.0),
+                axis=wl.vec3(1.0, 0.0, 0.0),
+                motor_speed=-sign,
+                motor_force=world.force,
+            )
+
+    return wl.Definition(
+        "Gripper",
+        Gripper,
+        {Block: wl.UpTo(4), **solid.entities(pairs=6, contacts=6, joints=2)},
+        reset=(build,),
+        step=tuple(solid.step),
+    )
+
+
+def test_fingers_hold_a_light_block_from_the_first_step(gripper: wl.Definition) -> None:
+    """Where loads of the last step alone count, fingers of 60 N pass through the block, and light ones are ejected."""
+    settings = {
+        "force": np.array([30.0, 60.0, 150.0, 300.0, 30.0, 30.0, 30.0], np.float32),
+        "mass": np.array([0.065] * 4 + [0.065, 0.03, 0.005], np.float32),
+        "gap": np.array([0.0] * 4 + [0.001, 0.0, 0.0], np.float32),
+    }
+    sim = wl.Simulation(gripper, 7, "cpu", seed=0, config=settings)
+    for _ in range(90):
+        sim.step()
+        position = sim[Block].position.numpy()
+        assert (position[:, 3, 0] - position[:, 2, 0] - 0.02).min() > 0.068
+    assert sim.errors() == []
+    assert np.abs(position[:, 1, 2] - 1.0).max() < 2e-3
+
+
+def test_the_thickness_of_bodies_bounds_their_depth() -> None:
+    """A plate, a ball and a hull with a heavy body on each; none of them is thicker than a cube of 0.5 m."""
+    lower = [
+        BodySpec(size=(0.5, 0.5, 0.0025), position=(0.0, 0.0, 0.0025)),
+        BodySpec(physics.SPHERE, (0.1, 0.0, 0.0), (0.0, 0.0, 0.1)),
+        BodySpec(physics.HULL, position=(0.0, 0.0, 0.5)),
+    ]
+    scenes = [
+        [FLOOR, body, BodySpec(size=(0.25, 0.25, 0.25), position=(0.0, 0.0, top + 0.25), density=density)]
+        for body, top, density in zip(lower, (0.005, 0.2, 1.0), (8e3, 3e4, 8e6), strict=True)
+    ]
+    sim = simulate(*scenes, heavy_load=1e30)
+    faulty = set()
+    for _ in range(60):
+        sim.step()
+        faulty |= {error.world for error in sim.errors() if "sinks into another" in error.message}
+    assert faulty == {0, 1, 2}
+
+
+def test_bodies_that_are_pushed_out_after_a_spawn_are_no_fault() -> None:
+    tower = [BodySpec(size=(0.25, 0.25, 0.25), position=(0.0, 0.0, 0.25 + 0.2 * i)) for i in range(8)]
+    generator = np.random.default_rng(0)
+    heap = [
+        BodySpec(size=tuple(generator.uniform(0.1, 0.5, 3)), position=tuple(generator.uniform(0.0, 1.2, 3)))
+        for _ in range(11)
+    ]
+    sim = simulate([FLOOR, *tower], [FLOOR, *heap])
+    for _ in range(150):
+        sim.step()
+        assert sim.errors() == []
+    height = sim[Thing].position.numpy()[0, 8, 2]
+    assert height == pytest.approx(0.25 + 7 * 0.5, abs=0.03)

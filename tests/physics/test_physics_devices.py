@@ -48,4 +48,4 @@ def test_the_interpreter_and_the_cpu_agree_bit_for_bit():
 def test_joints_that_begin_apart_neither_fault_nor_explode():
     position, _, velocity, _ = final_states("cpu", 60)[len(STATE) :]
     assert np.abs(velocity).max() < 10.0
-    assert np.abs(position).max() < 5.0
+    assert np.abs(position).max() < 6.0

@@ -29,6 +29,23 @@ def test_the_warning_of_a_configuration_at_the_start_names_the_caller() -> None:
     assert warned[0].filename == __file__
 
 
+def test_declared_frequencies_are_warned_of_once_with_the_final_numbers() -> None:
+    class Stiff(physics.World):
+        contact_frequency: wl.Config = 120.0
+
+    solid = physics.systems(Stiff, Thing, shapes=(physics.BOX,))
+    kinds = {Thing: wl.UpTo(1), **solid.entities(pairs=1, contacts=1)}
+    stiff = wl.Definition("Stiff", Stiff, kinds, step=tuple(solid.step))
+    with pytest.warns(UserWarning, match="contact_frequency is 120 Hz and acts as 30 Hz") as warned:
+        wl.Simulation(stiff, 1, "python", seed=0).close()
+    assert len(warned) == 1 and warned[0].filename == __file__
+    with pytest.warns(UserWarning, match="120 Hz and acts as 60 Hz") as warned:
+        wl.Simulation(stiff, 1, "python", seed=0, config={"substeps": 8, "contact_frequency": 120.0}).close()
+    assert len(warned) == 1
+    with pytest.warns(UserWarning, match="contact_frequency is 30 Hz and acts as 7.5 Hz"):
+        wl.Simulation(SCENE.id, 1, "python", seed=0, config={"substeps": 1}).close()
+
+
 def test_frequencies_that_act_as_given_are_not_warned_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -45,7 +62,7 @@ def test_a_higher_frequency_makes_contacts_stiffer() -> None:
     plates = [BodySpec(physics.BOX, (0.5, 0.5, 0.0025), (0.0, 0.0, 0.0025 + 0.005 * k)) for k in range(10)]
     sunk = []
     for frequency in (30.0, 120.0):
-        sim = simulate([FLOOR, *plates], substeps=16, contact_frequency=frequency)
+        sim = simulate([FLOOR, *plates], substeps=16, contact_frequency=frequency, max_depth=1e30)
         for _ in range(150):
             sim.step()
         assert sim.errors() == []

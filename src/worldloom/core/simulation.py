@@ -127,7 +127,10 @@ class Simulation(SeedMixin, CopyMixin, ActionMixin, ConfigMixin, SnapshotMixin, 
         )
         with shards.WARP_LOCK:
             self._allocate(external or {}, share, threads)
-            self._assign_config((config or {}).items())
+            for name, value in (config or {}).items():
+                self._assign_config(name, value)
+            fields = self.definition.world.fields
+            self._warn_of_config([name for name in fields if fields[name].role is Role.CONFIG])
             self._compile(fuse, tuned)
         self.reset(seeds=secrets.randbits(32) if seed is None else seed)
         self.pristine = True

@@ -1,7 +1,7 @@
 """What a world with rigid bodies declares: the components of bodies, of the world, and of contacts."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,7 +96,7 @@ class World(wl.World):
     contact_damping: wl.Config = 10.0  # damping ratio of that spring
     max_push: wl.Config = 3.0  # m/s, by which penetrating points are pushed apart
     heavy_load: wl.Config = 200.0  # m/s², of a contact's load over its lighter mass, see physics.solving.loads
-    max_depth: wl.Config = 0.5  # of the smaller bounding radius: a body this deep that sinks on is a fault
+    max_depth: wl.Config = 0.5  # of the smaller thickness: a body this deep that is not pushed out is a fault
     bounce_speed: wl.Config = 0.5  # m/s, below which there is no restitution
     joint_frequency: wl.Config = 0.0  # Hz, of the spring of joints whose anchors are apart; 0: rigid
     joint_damping: wl.Config = 1.0  # damping ratio of that spring
@@ -120,8 +120,8 @@ class World(wl.World):
     )
 
     @classmethod
-    def config_warning(cls, name: str, values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
-        return frequency_warning(cls.fields, name, values)
+    def config_warning(cls, names: Collection[str], values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
+        return frequency_warning(names, values)
 
     largest_reach: float  # derived; m, of bodies within grid_reach, with mapping="many_bodies"
 
@@ -174,6 +174,7 @@ class ContactState(wl.Components):
     last_impulse: float  # N s, the same of the previous step; 0 where there was no contact
 
     between: wl.vec3  # derived; m, from the centre of A to that of B at the end of the last step
+    sinking: int  # derived; steps for which its bodies are too deep in each other, see physics.touching
     struck: wl.Transient(bool)  # derived; whether its bodies had an impact in the last sweep of physics.solving.impacts
     sides: wl.Transient(int)  # derived; bits of physics.solving.sleeping
     solved: bool  # derived; whether one of the bodies is awake

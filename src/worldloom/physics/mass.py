@@ -3,6 +3,7 @@
 import math
 
 import worldloom as wl
+from worldloom.physics.bodies import UNLIMITED
 from worldloom.physics.shapes import BOX, CAPSULE, PLANE, SPHERE, WEDGE
 
 
@@ -77,6 +78,18 @@ def bounding_radius(shape: int, size: wl.vec3) -> float:
         low = wl.length(wl.vec3(size.x, size.y * (4.0 / 3.0), size.z * (2.0 / 3.0)))
         return max(low, wl.length(wl.vec3(size.x, size.y * (2.0 / 3.0), size.z * (4.0 / 3.0))))
     return wl.length(size)
+
+
+@wl.function
+def thickness(shape: int, size: wl.vec3) -> float:
+    """Diameter of the largest ball within a sphere, capsule, box or wedge, m; UNLIMITED for a plane."""
+    if shape == PLANE:
+        return UNLIMITED
+    if shape == BOX:
+        return 2.0 * min(size.x, min(size.y, size.z))
+    if shape == WEDGE:
+        return 2.0 * min(size.x, 2.0 * size.y * size.z / (size.y + size.z + wl.length(wl.vec2(size.y, size.z))))
+    return 2.0 * size.x
 
 
 @wl.function

@@ -7,6 +7,7 @@ import worldloom as wl
 from worldloom.physics.bodies import Pair
 from worldloom.physics.pair_classes import BOX_BOX, PLANE_BOX, PLANE_WEDGE, POLYTOPES, ROUND, SOLIDS, classes_of
 from worldloom.physics.pair_manifolds import manifold_functions
+from worldloom.physics.shapes import HULL
 from worldloom.physics.touching import touching_systems
 
 SYSTEM_NAMES = {
@@ -54,4 +55,4 @@ def narrow_phase_systems(World: type, Body: type, Contact: type, shapes: Iterabl
     """Systems over pairs and contacts, in order: those for the pairs of ``shapes``, and those that make contacts."""
     functions = manifold_functions(World, Body)
     found = [manifold_system(World, Body, kind, functions[kind]) for kind in sorted(classes_of(shapes))]
-    return [*found, *touching_systems(World, Body, Contact)]
+    return [*found, *touching_systems(World, Body, Contact, HULL in set(shapes))]

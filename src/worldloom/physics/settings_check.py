@@ -1,6 +1,6 @@
 """What a world says about its settings: faults of those with which a step has no meaning, and warnings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -11,19 +11,18 @@ FREQUENCIES = ("contact_frequency", "joint_frequency")
 SUBSTEP_SHARE = 0.25  # of the rate of substeps, the highest frequency of a spring
 
 
-def frequency_warning(fields: dict[str, Any], name: str, values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
-    """The warning of a frequency above SUBSTEP_SHARE of the rate of substeps, unless it is the default.
+def frequency_warning(names: Collection[str], values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
+    """The warning of a frequency above SUBSTEP_SHARE of the rate of substeps.
 
     Args:
-        fields: those of the world.
-        name: of the configuration that was set.
+        names: of the configurations that were set.
         values: gives a configuration.
     """
     warnings = []
-    for spring in (name,) if name in FREQUENCIES else FREQUENCIES if name in ("dt", "substeps") else ():
+    for spring in FREQUENCIES if {"dt", "substeps"} & set(names) else [name for name in FREQUENCIES if name in names]:
         frequency, dt, substeps = np.broadcast_arrays(values(spring), values("dt"), values("substeps"))
         limit = SUBSTEP_SHARE * substeps / np.maximum(dt, 1e-30)
-        over = (frequency > limit * 1.0001) & (frequency != np.float32(fields[spring].default)) & (dt > 0.0)
+        over = (frequency > limit * 1.0001) & (dt > 0.0) & (substeps > 0)
         if over.any():
             world = int(over.argmax())
             needed = int(np.ceil(frequency[world] * dt[world] / SUBSTEP_SHARE - 1e-3))

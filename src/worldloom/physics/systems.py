@@ -118,7 +118,7 @@ def systems(
         found = [prepare_system(world, body, shapes), broad_phase_system(world, body, Joint)]
         detection = [*found, *narrow_phase_systems(world, body, Contact, shapes)]
         solver = [
-            sides_system(world, body, Contact),
+            sides_system(world, body, Contact, Joint),
             *energy_measures(world, body),
             *joint_systems(world, body, Joint),
             *_solvers(world, body, Contact, Joint, mapping),

@@ -3,11 +3,16 @@
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import Pair, Tangents
+from worldloom.physics.bodies import UNLIMITED, Pair, Tangents
 from worldloom.physics.geometry.clipping import Points, manifold_point, points_of
-from worldloom.physics.shapes import PLANE, SPHERE, core_radius
+from worldloom.physics.mass import thickness
+from worldloom.physics.shapes import HULL, SPHERE, Vertices, core_radius, face_normal, face_vertex
 from worldloom.physics.solving.contact_passes import normal_speeds
 from worldloom.physics.solving.solver import tangent
+
+SINKING_STEPS = 4  # in which bodies that met get too deep in each other, and are not pushed out
+SPAWNED_STEPS = 30  # in a row in which bodies that were spawned so are not pushed out
+RISING = 0.999  # of the depth of the last step: bodies at most this deep are being pushed out
 
 
 @wl.function
@@ -54,6 +59,54 @@ def inherited_impulses(
     return impulses, tangents
 
 
+@wl.function
+def depth_of(separations: wl.vec4) -> float:
+    """The depth of the deepest point of a contact, 0 where none is below the surface."""
+    return max(max(-separations[0], -separations[1]), max(max(-separations[2], -separations[3]), 0.0))
+
+
+def sinking_function(World: type, Body: type, Contact: type, with_hulls: bool) -> Any:
+    """The function that counts the steps for which two bodies are too deep in each other, and fails."""
+
+    @wl.function
+    def thickness_of(world: World, body: Body):
+        thick = thickness(body.shape, body.size)
+        if with_hulls and body.shape == HULL:
+            vertices = Vertices()
+            for i in range(len(vertices)):
+                vertices[i] = world.hull_vertices[body.hull, i]
+            thick = UNLIMITED
+            for i in range(world.hull_counts[body.hull, 1]):
+                face = world.hull_faces[body.hull, i]
+                thick = min(thick, 2.0 * wl.dot(face_normal(vertices, face), face_vertex(vertices, face, 0)))
+        return thick
+
+    @wl.function
+    def sinking_steps(world: World, a: Body, b: Body, separations: wl.vec4, previous: int):
+        """0 for bodies that are not too deep; negative for those that were spawned so, until they are pushed out."""
+        sinking, depth = 0, depth_of(separations)
+        if depth > 0.0:
+            a_thickness = thickness_of(world, a)
+            b_thickness = thickness_of(world, b)
+            limit = world.max_depth * min(a_thickness, b_thickness)
+            if depth > limit and previous < 0:
+                sinking = -SPAWNED_STEPS
+            elif depth > limit:
+                old = world.at(Contact, previous)
+                sinking = old.sinking
+                if sinking != 0 and depth < RISING * depth_of(old.separations):
+                    sinking = 1 if sinking > 0 else -SPAWNED_STEPS
+                else:
+                    sinking += 1
+                    if sinking == 0 or sinking >= SINKING_STEPS:
+                        world.fail(
+                            "body {value} sinks into another: give more substeps or sweeps, or a larger max_depth", b.id
+                        )
+        return sinking
+
+    return sinking_steps
+
+
 def starting_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any]:
     """Functions of the world for the contact of two bodies: (its points and impulses from a manifold, its spawn)."""
 
@@ -88,19 +141,6 @@ def starting_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any
                 old.impulses, old.tangents, world.match_distance,
             )  # fmt: skip
             last_impulse = old.impulse
-            deepest = -world.margin
-            for i in wl.unroll(4):
-                deepest = min(deepest, separations[i])
-            if deepest < -world.margin:  # few are, and only these load what follows
-                size = b.radius if a.shape == PLANE else min(a.radius, b.radius)
-                before = 0.0
-                for i in wl.unroll(4):
-                    before = min(before, old.separations[i])
-                deep = before < -world.margin and before < -world.max_depth * size
-                if deep and deepest < before:  # it was too deep, and was not pushed out
-                    world.fail(
-                        "body {value} sinks into another: give more substeps or sweeps, or a larger max_depth", b.id
-                    )
         return a_anchors, b_anchors, approach, impulses, tangents, last_impulse
 
     @wl.function
@@ -117,6 +157,7 @@ def starting_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any
         impulses: wl.vec4,
         tangents: Tangents,
         last_impulse: float,
+        sinking: int,
     ):
         world.spawn(
             Contact,
@@ -139,14 +180,16 @@ def starting_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any
             impulses=impulses,
             tangents=tangents,
             last_impulse=last_impulse,
+            sinking=sinking,
         )
 
     return contact_start, spawn_contact
 
 
-def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
+def touching_systems(World: type, Body: type, Contact: type, with_hulls: bool) -> list[Any]:
     """Systems over pairs and contacts, in order."""
     contact_start, spawn_contact = starting_functions(World, Body, Contact)
+    sinking_steps = sinking_function(World, Body, Contact, with_hulls)
 
     @wl.system(where=("touches", 1), disjoint=True)
     def touch(pair: Pair, world: World):
@@ -161,8 +204,13 @@ def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
         a_anchors, b_anchors, approach, impulses, tangents, last_impulse = contact_start(
             world, a, b, normal, pair.points, separations, count, previous
         )
+        sinking = 0
+        if world.max_depth < UNLIMITED:
+            sinking = sinking_steps(world, a, b, separations, previous)
         if previous >= 0:
             contact = world.at(Contact, previous)
+            if world.max_depth < UNLIMITED:
+                contact.sinking = sinking
             contact.a_id, contact.b_id, contact.born = a.id, b.id, world.step
             contact.normal, contact.tangent, contact.num_points = normal, tangent(normal), count
             contact.a_radius, contact.b_radius = core_radius(a.shape, a.size), core_radius(b.shape, b.size)
@@ -175,7 +223,7 @@ def touching_systems(World: type, Body: type, Contact: type) -> list[Any]:
         else:
             spawn_contact(
                 world, a, b, normal, separations, count, a_anchors, b_anchors, approach, impulses, tangents,
-                last_impulse,
+                last_impulse, sinking,
             )  # fmt: skip
 
     @wl.system

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import keyword
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
 import numpy as np
@@ -182,10 +182,11 @@ class World(Components):
     """The lowest and the highest allowed value of a configuration, by name, in all worlds of this class."""
 
     @classmethod
-    def config_warning(cls, name: str, values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
-        """What to warn of once the configuration ``name`` is set; ``values`` gives a configuration by its name.
+    def config_warning(cls, names: Collection[str], values: Callable[[str], np.ndarray[Any, Any]]) -> str | None:
+        """What to warn of once the configurations ``names`` are set; ``values`` gives a configuration by its name.
 
-        The values of a configuration are an array whose first dimension is 1, or the number of worlds.
+        These are all configurations for a new simulation, and one for ``set_config``. The values of a configuration are
+        an array whose first dimension is 1, or the number of worlds.
         """
         return None
 

@@ -40,6 +40,8 @@ class ConfigMixin(SimulationPart):
     config_version: int = 0
     """Number of changes of the configuration. Derived values, and graphs that use its memory, hold for one version."""
 
+    _last_warning: str | None = None
+
     def get_config(self, name: str) -> Any:
         """The value of a configuration, or an array with one per world where it was set per world."""
         values = self._config(name).numpy()
@@ -47,18 +49,17 @@ class ConfigMixin(SimulationPart):
 
     def set_config(self, name: str, value: Any) -> None:
         """Change a configuration while the simulation runs: one value, or one per world. Nothing is compiled."""
-        self._assign_config([(name, value)])
+        self._assign_config(name, value)
+        self._warn_of_config([name])
 
-    def _assign_config(self, config: Collection[tuple[str, Any]]) -> None:
-        """Change some of the configuration, then warn of what the world says about it."""
-        for name, value in config:
-            self._assign_one(name, value)
-        for name, _value in config:
-            warning = self.definition.world.config_warning(name, lambda other: self._config(other).numpy())
-            if warning is not None:
-                warnings.warn(f"world '{self.definition.id}': {warning}", stacklevel=_level_of_caller())
+    def _warn_of_config(self, names: Collection[str]) -> None:
+        """Warn of what the world says about its configuration once some of it was set, unless it said so before."""
+        warning = self.definition.world.config_warning(names, lambda name: self._config(name).numpy())
+        if warning is not None and warning != self._last_warning:
+            self._last_warning = warning
+            warnings.warn(f"world '{self.definition.id}': {warning}", stacklevel=_level_of_caller())
 
-    def _assign_one(self, name: str, value: Any) -> None:
+    def _assign_config(self, name: str, value: Any) -> None:
         num_worlds = self._simulation().num_worlds
         column, array = self._config(name), to_numpy(value, f"configuration '{name}'")
         shape = column.field.value_shape

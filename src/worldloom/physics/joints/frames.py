@@ -84,7 +84,13 @@ def joint_coordinate(
 
 
 @wl.function
-def stiffened_inertia(inverse: wl.mat33, load: float) -> wl.mat33:
+def swing_response(inverse: wl.mat33, arm: wl.vec3) -> float:
+    """The trace of an inverse inertia without the direction of an arm, about which no force at its end turns a body."""
+    return wl.trace(inverse) - wl.dot(arm, inverse * arm) / max(wl.length_sq(arm), 1.0e-30)
+
+
+@wl.function
+def stiffened_inertia(inverse: wl.mat33, load: float, response: float) -> wl.mat33:
     """Inverse inertia of a body under a load that would turn it back and forth within a few substeps.
 
     A force f at an arm r is a spring of the rotation, with the stiffness |f| |r|. Explicit steps h of it are stable if
@@ -93,9 +99,9 @@ def stiffened_inertia(inverse: wl.mat33, load: float) -> wl.mat33:
     Args:
         inverse: inverse inertia.
         load: h² |f| |r|, kg m².
+        response: 1 / (kg m²), the trace of the inverse inertia, or ``swing_response``.
     """
-    trace = wl.trace(inverse)
-    if 0.5 * load * trace <= 1.0:
+    if 0.5 * load * response <= 1.0:
         return inverse
-    added = 0.5 * load - 1.0 / trace
+    added = 0.5 * load - 1.0 / response
     return inverse * wl.inverse(wl.diag(wl.vec3(1.0, 1.0, 1.0)) + inverse * added)

@@ -12,6 +12,7 @@ from worldloom.physics.joints.frames import (
     joint_frame,
     linear_rows,
     stiffened_inertia,
+    swing_response,
 )
 from worldloom.physics.joints.passes import apply_impulse, joint_impulse, joint_pass
 from worldloom.physics.solving.body_access import BodyAccess
@@ -69,7 +70,6 @@ def joint_function(World: type, Body: type, Joint: type, access: BodyAccess) -> 
             frame = joint_frame(joint.kind, axis, a_rotation, gap)
             v_a, w_a = motion_of(world, a, a_mass, True)
             v_b, w_b = motion_of(world, b, b_mass, True)
-            load = h * (wl.length(joint.linear_impulse) + abs(joint.free_impulse[1] - joint.free_impulse[2]))
             twist = angular_error(joint.kind, axis, joint.rotation, a_rotation, b_rotation)
             gap = wl.cw_mul(linear_rows(joint.kind), frame * gap)
             twist = wl.cw_mul(angular_rows(joint.kind), frame * twist)
@@ -78,12 +78,15 @@ def joint_function(World: type, Body: type, Joint: type, access: BodyAccess) -> 
             if rigid and (max(wl.length(gap), wl.length(twist)) > MAX_RETURN * h or turned_by > LARGEST_TURN):
                 rigid = False
                 rate, mass, relief = softness(UNLIMITED, 1.0, h)
-            if rigid and stage == WITH_BIAS:
-                load *= 1.0 / REPEATED
             a_inverse = inertia_of(world, a, a_mass)
             b_inverse = inertia_of(world, b, b_mass)
-            a_inverse = stiffened_inertia(a_inverse, load * wl.length(a_arm))
-            b_inverse = stiffened_inertia(b_inverse, load * wl.length(b_arm))
+            load = h * (wl.length(joint.linear_impulse) + abs(joint.free_impulse[1] - joint.free_impulse[2]))
+            a_response, b_response = wl.trace(a_inverse), wl.trace(b_inverse)
+            if rigid:
+                load *= 1.0 / REPEATED if stage == WITH_BIAS else 1.0
+                a_response, b_response = swing_response(a_inverse, a_arm), swing_response(b_inverse, b_arm)
+            a_inverse = stiffened_inertia(a_inverse, load * wl.length(a_arm), a_response)
+            b_inverse = stiffened_inertia(b_inverse, load * wl.length(b_arm), b_response)
             # World axes keep the direction of a load while the frame turns.
             linear = wl.cw_mul(linear_rows(joint.kind), frame * joint.linear_impulse)
             angular = wl.cw_mul(angular_rows(joint.kind), frame * joint.angular_impulse)

@@ -9,7 +9,8 @@ from worldloom.physics.many_bodies.components import MAX_LINKS, FoundPair
 from worldloom.physics.many_bodies.pairs import finder_row
 from worldloom.physics.narrow_phase import margin_function
 from worldloom.physics.pair_manifolds import manifold_function
-from worldloom.physics.touching import starting_functions
+from worldloom.physics.shapes import HULL
+from worldloom.physics.touching import sinking_function, starting_functions
 
 NONE = 1 << 30  # above the row of any contact
 
@@ -19,6 +20,7 @@ def contact_systems(World: type, Body: type, Contact: type, shapes: Iterable[int
     touching_margin = margin_function(World, Body)
     touching_points = manifold_function(World, Body, shapes)
     contact_start, spawn_contact = starting_functions(World, Body, Contact)
+    sinking_steps = sinking_function(World, Body, Contact, HULL in set(shapes))
 
     @wl.system
     def find_contacts(pair: FoundPair, world: World):
@@ -37,11 +39,12 @@ def contact_systems(World: type, Body: type, Contact: type, shapes: Iterable[int
             a_anchors, b_anchors, approach, impulses, tangents, last_impulse = contact_start(
                 world, a, b, normal, points, separations, count, previous
             )
+            sinking = sinking_steps(world, a, b, separations, previous)
             if previous >= 0:
                 world.at(Contact, previous).despawn()
             spawn_contact(
                 world, a, b, normal, separations, count, a_anchors, b_anchors, approach, impulses, tangents,
-                last_impulse,
+                last_impulse, sinking,
             )  # fmt: skip
 
     @wl.system

@@ -21,7 +21,8 @@ SUBSTEPS = 4  # of these worlds, with SWEEPS in each half
 SWEEPS = 1
 PASSES = 2 * SWEEPS + 1  # of a substep
 COUPLED = 1 << MAX_SHARED_COLOURS  # bit of bodies with a joint or a contact with another dynamic body
-CHAIN_SWEEPS = 4  # over rigid joints in a pass, in worlds in which a body has several
+RIGID_SWEEPS = 4  # over rigid joints in a pass: each is a step of Newton's method
+CHAIN_SWEEPS = 8  # the same in worlds in which a body has several
 WITH_JOINTS = 16  # added to the workload of worlds with joints
 NO_ROW = 2**31 - 1
 LONE = COLOURS  # batch of the only contact of a body, with one that is not dynamic
@@ -51,7 +52,8 @@ def colour_function(World: type, Body: type, Contact: type, Joint: type, by_colo
     def colour_contacts(world: World):
         weightless = wl.length_sq(world.gravity) == 0.0
         world.by_colour = by_colour and world.substeps == SUBSTEPS and world.sweeps == SWEEPS and not weightless
-        joint_sweeps, rigid = 1, world.joint_frequency <= 0.0
+        rigid = world.joint_frequency <= 0.0
+        joint_sweeps = RIGID_SWEEPS if rigid else 1
         for joint in world.all(Joint):
             a, b = world.at(Body, joint.a_id), world.at(Body, joint.b_id)
             if rigid and ((a.inverse_mass > 0.0 and a.colours != 0) or (b.inverse_mass > 0.0 and b.colours != 0)):

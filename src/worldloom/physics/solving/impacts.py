@@ -9,7 +9,9 @@ normal of two spheres is that of their place then. Impacts change the motion tha
 **Energy.** A substep moves a body by v h, where v is the velocity halfway through it: at the time t of an impact the
 relative velocity along the normal is ``s + c``, with ``c = a (t - h / 2)`` and the relative acceleration a of the
 substep, and the impact leaves ``-e (s + c) - c``. A bounce with restitution 1 therefore keeps its height. The
-acceleration is that by gravity, forces and the contacts that hold a body.
+acceleration is that by gravity, forces and the contacts that hold a body. Where the impulses P of an impact, whose
+points share it and slide, would do positive work P.u + P.d / 2 on the relative velocities u, which they change by d,
+all of them are reduced to those that do none.
 """
 
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import worldloom as wl
 from worldloom.physics.bodies import Tangents
 from worldloom.physics.geometry.clipping import points_of
+from worldloom.physics.motion import spin_momentum
 from worldloom.physics.shapes import SPHERE
 from worldloom.physics.solving.contact_passes import contact_pass, normal_speeds
 from worldloom.physics.solving.packed_bodies import twist_of, twist_parts
@@ -111,6 +114,17 @@ def impact_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any, 
             body.velocity, body.spin = velocity, spin
 
     @wl.function
+    def work_of(world: World, body: Body, velocity: wl.vec3, spin: wl.vec3, gain: wl.vec3):
+        """Work of the change to a velocity and a spin: (by the motion before it, twice that by the change alone), J."""
+        along, square = 0.0, 0.0
+        if body.inverse_mass > 0.0:
+            change, turn = velocity - body.velocity, spin - body.spin
+            momentum = spin_momentum(body.rotation, body.inertia, turn)
+            along = body.mass * wl.dot(change, body.velocity + gain) + wl.dot(momentum, body.spin)
+            square = body.mass * wl.length_sq(change) + wl.dot(momentum, turn)
+        return along, square
+
+    @wl.function
     def strike(world: World, contact: Contact, a: Body, b: Body, h: float):
         """The impact of two bodies in the substep of ``h`` seconds; ``contact.struck`` says whether there is one."""
         contact.struck = False
@@ -156,6 +170,14 @@ def impact_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any, 
                         b.world_inverse_inertia, between, arms, normal, first, response, inverse_diagonal(response),
                         targets, stiffness, wl.vec4(), count, contact.friction, contact.slip_rates, impulses, tangents,
                     )  # fmt: skip
+                if contact.restitution <= 1.0:  # the points are solved one after the other: they may add energy
+                    a_along, a_square = work_of(world, a, v_a, w_a, a_gain * (time / h - 0.5))
+                    b_along, b_square = work_of(world, b, v_b, w_b, b_gain * (time / h - 0.5))
+                    if a_along + b_along + 0.5 * (a_square + b_square) > 0.0:
+                        share = max(-2.0 * (a_along + b_along) / (a_square + b_square), 0.0)
+                        v_a, w_a = a.velocity + (v_a - a.velocity) * share, a.spin + (w_a - a.spin) * share
+                        v_b, w_b = b.velocity + (v_b - b.velocity) * share, b.spin + (w_b - b.spin) * share
+                        impulses *= share
                 knock(world, a, time, v_a, w_a)
                 knock(world, b, time, v_b, w_b)
                 contact.peaks = wl.max(contact.peaks, impulses)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import worldloom as wl
-from worldloom.physics.bodies import Tangents
+from worldloom.physics.bodies import HINGE, Tangents
 from worldloom.physics.solving.contact_passes import warm_pass
 from worldloom.physics.solving.solver import clamp_to_disc, sum_of
 
@@ -25,29 +25,54 @@ SOFT_LOAD = 20.0  # m/s², of a point, up to which its spring is linear
 TURNS = 32  # at most, of a sweep
 STALL = 0.75  # of the first residual: where joints keep it above that for all turns, the step goes on without turns
 LARGEST_LOAD = 100.0  # m/s², of all bodies of a world together: the load that a turn adds at most
+SHORTEST_LEVER = 1e-3  # m, of the torque of a motor
 ACCURACY = 0.1  # m/s², times the length of a substep: the error of a relative velocity at which turns end
 
 
 @wl.function
-def bears_load(
-    a_mass: float, b_mass: float, normal: wl.vec3, gravity: wl.vec3, last_impulse: float, dt: float, heavy_load: float
-) -> bool:
+def bears_load(a_mass: float, b_mass: float, normal: wl.vec3, gravity: wl.vec3, load: float, heavy_load: float) -> bool:
     """Whether the load of a contact exceeds ``heavy_load`` times the lighter mass.
 
-    The load is that of the last step, and the weight of a body that lies on a lighter one.
+    The weight of a body that lies on a lighter one counts, too.
 
     Args:
         a_mass, b_mass: inverse masses, 1/kg.
         normal: from A to B.
         gravity: m/s².
-        last_impulse: N s, of the last step.
-        dt: s, its length.
+        load: N, without that weight.
         heavy_load: m/s².
     """
     upper, lower, pull = a_mass, b_mass, wl.dot(normal, gravity)
     if pull < 0.0:
         upper, lower, pull = b_mass, a_mass, -pull
-    return last_impulse * max(a_mass, b_mass) > heavy_load * dt or (upper > 0.0 and pull * lower > heavy_load * upper)
+    return load * max(a_mass, b_mass) > heavy_load or (upper > 0.0 and pull * lower > heavy_load * upper)
+
+
+def load_function(World: type, Body: type, Contact: type, Joint: type) -> Any:
+    """The function of a world that says whether a contact bears a heavy load."""
+
+    @wl.function
+    def motor_load(world: World, joint: Joint, body: Body):
+        """The force of the motor of a joint at the surface of one of its bodies, N."""
+        load = 0.0
+        if joint.motor_force > 0.0 and (joint.a == body.ref or joint.b == body.ref):
+            load = joint.motor_force / max(body.radius, SHORTEST_LEVER) if joint.kind == HINGE else joint.motor_force
+        return load
+
+    @wl.function
+    def is_loaded(world: World, row: int):
+        """By its impulse in the last step, or by forces, motors and weights that begin in this one."""
+        contact = world.at(Contact, row)
+        a, b = world.at(Body, contact.a_id), world.at(Body, contact.b_id)
+        load = max(wl.dot(contact.normal, a.force), 0.0) + max(-wl.dot(contact.normal, b.force), 0.0)
+        for joint in world.all(Joint):
+            a_load = motor_load(world, joint, a)
+            b_load = motor_load(world, joint, b)
+            load += a_load + b_load
+        load = max(load, contact.last_impulse / world.dt)
+        return bears_load(a.inverse_mass, b.inverse_mass, contact.normal, world.gravity, load, world.heavy_load)
+
+    return is_loaded
 
 
 @wl.function

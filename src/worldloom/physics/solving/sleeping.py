@@ -13,7 +13,7 @@ from typing import Any
 
 import worldloom as wl
 from worldloom.physics.bodies import DYNAMIC, UNLIMITED
-from worldloom.physics.solving.loads import bears_load
+from worldloom.physics.solving.loads import load_function
 
 A_MOVES = 1  # bits of the sides of a contact: which of its bodies have a mass
 B_MOVES = 2
@@ -24,8 +24,9 @@ ELASTIC = 16  # it has a restitution
 LOADED = 32  # a light body bears a heavy load
 
 
-def sides_system(World: type, Body: type, Contact: type) -> Any:
+def sides_system(World: type, Body: type, Contact: type, Joint: type) -> Any:
     """The system over contacts that prepares what :func:`wake_function` and the colouring read."""
+    is_loaded = load_function(World, Body, Contact, Joint)
 
     @wl.system
     def note_sides(contact: Contact, world: World):
@@ -33,10 +34,7 @@ def sides_system(World: type, Body: type, Contact: type) -> Any:
         a_wakes, b_wakes = a.awake | (a.motion == DYNAMIC), b.awake | (b.motion == DYNAMIC)
         loaded = False
         if world.heavy_load < UNLIMITED:
-            own = world.at(Contact, contact.id)  # for what only these worlds need: it is loaded here
-            loaded = bears_load(
-                a.inverse_mass, b.inverse_mass, own.normal, world.gravity, own.last_impulse, world.dt, world.heavy_load
-            )
+            loaded = is_loaded(world, contact.id)  # it loads what only these worlds need
         contact.sides = (
             (A_MOVES if a.inverse_mass > 0.0 else 0)
             | (B_MOVES if b.inverse_mass > 0.0 else 0)
@@ -49,7 +47,10 @@ def sides_system(World: type, Body: type, Contact: type) -> Any:
         deepest = 0.0
         for i in wl.unroll(4):
             deepest = min(deepest, contact.separations[i])
-        if deepest < -world.margin:  # bodies do not sleep deep in each other
+        sinks = False
+        if world.max_depth < UNLIMITED:
+            sinks = world.at(Contact, contact.id).sinking != 0
+        if sinks or deepest < -world.margin:  # bodies do not sleep deep in each other
             a.rest = min(a.rest, 0)
             b.rest = min(b.rest, 0)
         a.touching |= True
