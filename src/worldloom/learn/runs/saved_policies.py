@@ -20,6 +20,7 @@ import torch
 
 from worldloom.core.base.errors import InputError
 from worldloom.core.base.files import write_error
+from worldloom.core.base.paths import expand_home
 from worldloom.core.registry.world_files import file_and_id, find
 from worldloom.learn.agents.policy_groups import POLICY_NAME
 from worldloom.learn.config.dqn_config import DQNConfig
@@ -83,11 +84,11 @@ def read_run(path: Path | str, checkpoint: str = "last") -> tuple[TrainingReques
         path: The folder, or the file.
         checkpoint: ``last``, ``best``, or one of the folder's checkpoints by name or path. A file has one.
     """
-    if is_policy_file(path):
+    folder = expand_home(path)
+    if is_policy_file(folder):
         if checkpoint not in ("last", "best"):
             raise InputError(f"{path} is a file with one checkpoint: omit '{checkpoint}'")
-        return *read_policies(path), str(path)
-    folder = Path(path).expanduser()
+        return *read_policies(folder), str(path)
     request = request_from_dict(read_config(folder), folder)
     chosen = choose_checkpoint(Checkpoints(folder / CHECKPOINTS), checkpoint, folder)
     return request, load_checkpoint(chosen), f"checkpoint {chosen}"
