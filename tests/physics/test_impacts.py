@@ -152,3 +152,11 @@ def test_impacts_with_friction_add_no_energy() -> None:
     assert sim.errors() == []
     assert (np.diff(heights, axis=0) / heights[:-1]).max() < 0.01
     assert (heights[-1] < heights[0]).all()
+
+
+@pytest.mark.parametrize("shape", [CUBE, BALL])
+def test_a_moving_kinematic_body_throws_others(shape: BodySpec) -> None:
+    """It keeps its speed of 5 m/s: a ball at rest leaves with (1 + e) 5 m/s."""
+    paddle = replace(shape, position=(-0.6, 0.0, 0.0), velocity=(5.0, 0.0, 0.0), motion=physics.KINEMATIC)
+    sim = simulate([replace(paddle, restitution=0.8), replace(BALL, restitution=0.8)], **WEIGHTLESS)
+    assert velocities_after(sim, 4)[0, 1] == pytest.approx([9.0, 0.0, 0.0], abs=0.01)

@@ -11,7 +11,7 @@ relative velocity along the normal is ``s + c``, with ``c = a (t - h / 2)`` and 
 substep, and the impact leaves ``-e (s + c) - c``. A bounce with restitution 1 therefore keeps its height. The
 acceleration is that by gravity, forces and the contacts that hold a body. Where the impulses P of an impact, whose
 points share it and slide, would do positive work P.u + P.d / 2 on the relative velocities u, which they change by d,
-all of them are reduced to those that do none.
+all of them are reduced to those that do none. Kinematic bodies that move may do work.
 """
 
 from typing import Any
@@ -114,6 +114,11 @@ def impact_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any, 
             body.velocity, body.spin = velocity, spin
 
     @wl.function
+    def does_no_work(world: World, body: Body) -> bool:
+        """Whether a body has a mass, or does not move."""
+        return body.inverse_mass > 0.0 or wl.length_sq(body.velocity) + wl.length_sq(body.spin) == 0.0
+
+    @wl.function
     def work_of(world: World, body: Body, velocity: wl.vec3, spin: wl.vec3, gain: wl.vec3):
         """Work of the change to a velocity and a spin: (by the motion before it, twice that by the change alone), J."""
         along, square = 0.0, 0.0
@@ -170,7 +175,9 @@ def impact_functions(World: type, Body: type, Contact: type) -> tuple[Any, Any, 
                         b.world_inverse_inertia, between, arms, normal, first, response, inverse_diagonal(response),
                         targets, stiffness, wl.vec4(), count, contact.friction, contact.slip_rates, impulses, tangents,
                     )  # fmt: skip
-                if contact.restitution <= 1.0:  # the points are solved one after the other: they may add energy
+                a_passive = does_no_work(world, a)
+                b_passive = does_no_work(world, b)
+                if contact.restitution <= 1.0 and a_passive and b_passive:  # points solved in turn may add energy
                     a_along, a_square = work_of(world, a, v_a, w_a, a_gain * (time / h - 0.5))
                     b_along, b_square = work_of(world, b, v_b, w_b, b_gain * (time / h - 0.5))
                     if a_along + b_along + 0.5 * (a_square + b_square) > 0.0:
