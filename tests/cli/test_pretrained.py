@@ -45,6 +45,8 @@ def test_a_run_becomes_a_file(worldloom, trained, tmp_path):
         (("export", "CartPole-v1", "--pretrained", "--to", "policies", "--policy", "Cart"), "omit --policy"),
         (("play", "CartPole-v1", "--video", "a.gif"), "add --pretrained"),
         (("export", "Acrobot-v1"), "add --pretrained"),
+        (("eval", "tests", "--pretrained"), "omit --pretrained"),
+        (("play", "CartPole-v1", "--random", "--pretrained", "--video", "a.gif"), "omit one of both"),
     ],
 )
 def test_mistakes_are_named(worldloom, arguments, words):

@@ -1,4 +1,4 @@
-"""The flags of commands that play the policies of a run."""
+"""The flags of commands that read the policies of a run, and the run that they name."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ class RunCommand:
                     "worldloom, or name a run of `worldloom train`"
                 )
             return Path(run)
+        if Path(run).exists():
+            raise InputError(f"{run} is a run, and --pretrained takes the id of a world: omit --pretrained")
         given = "--checkpoint" if self.checkpoint != "last" else "--env" if self.env else ""
         if given:
             raise InputError(f"--pretrained names one file of policies of a registered world: omit {given}")

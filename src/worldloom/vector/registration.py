@@ -127,7 +127,8 @@ def make_one(world: str, **arguments: Any) -> Any:
 def with_one_limit(env: Any) -> Any:
     """``env`` of ``gymnasium.make`` with one step limit in the world and in ``TimeLimit``: the one the caller gave.
 
-    The caller gives it as ``max_episode_steps`` or in the configuration of the world; the smaller one of both.
+    The caller gives it as ``max_episode_steps`` or in the configuration of the world; the smaller one of both, where
+    that in the configuration is another one than that of the registered world.
     """
     world, inner = env.unwrapped, env.env if isinstance(env, TimeLimit) else env
     own, registered = int(world.simulation.get_config("max_steps")), definition(world.spec.kwargs["world"]).max_steps

@@ -62,6 +62,7 @@ def test_a_file_plays_as_the_folder_of_the_run(run: Path, tmp_path: Path) -> Non
     assert torch.equal(played(open_run(path)), expected)
     assert read_card(path) == {"seconds": 1.5}
     again = export_policies(path, tmp_path / "again.policies")
+    assert read_card(again) == read_card(path)
     assert torch.equal(played(open_run(again)), expected)
 
 
@@ -97,6 +98,25 @@ def test_bad_files_are_refused(run: Path, tmp_path: Path) -> None:
         tensor_file.write(tmp_path / "bad.policies", KIND, VERSION, contents.tensors, {**contents.facts, **change})
         with pytest.raises(wl.InputError, match=words):
             open_run(tmp_path / "bad.policies")
+    request = contents.facts["request"]
+    for change, words in (
+        ({"policies": {"\x1b[2J": "Attacker"}}, "names a policy as none can be called"),
+        ({"opponents": {"Attacker": "runs/x"}}, "needs other runs"),
+        ({"start_from": "runs/x"}, "needs other runs"),
+    ):
+        facts = {**contents.facts, "request": {**request, **change}}
+        tensor_file.write(tmp_path / "bad.policies", KIND, VERSION, contents.tensors, facts)
+        with pytest.raises(wl.InputError, match=words):
+            open_run(tmp_path / "bad.policies")
+    unknown = {"\x1b[2J": torch.zeros(4).to(torch.float8_e4m3fn)}
+    tensor_file.write(tmp_path / "bad.policies", KIND, VERSION, {**contents.tensors, **unknown}, contents.facts)
+    with pytest.raises(wl.InputError, match=r"'\\x1b\[2J' of .* has the type torch.float8_e4m3fn"):
+        open_run(tmp_path / "bad.policies")
+    with pytest.raises(wl.InputError, match=r"there is no file .*missing\.policies"):
+        open_run(tmp_path / "missing.policies")
+    (tmp_path / "policy.onnx").write_bytes(b"x")
+    with pytest.raises(wl.InputError, match=r"only files that end with '\.policies'"):
+        load_policy(tmp_path / "policy.onnx")
     infinite = {name: torch.full_like(value, torch.inf) for name, value in contents.tensors.items()}
     tensor_file.write(tmp_path / "bad.policies", KIND, VERSION, infinite, contents.facts)
     with pytest.raises(wl.InputError, match="is not finite"):

@@ -26,7 +26,7 @@ class Eval(PlayCommand):
     """
 
     run_dir: Run
-    """The folder of a run of `worldloom train`."""
+    """The folder of a run of `worldloom train`, or a file of policies; with --pretrained, a world."""
     more_runs: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN")] = ()
     """Further runs of the same world, with --cross-play."""
     cross_play: Switch = False

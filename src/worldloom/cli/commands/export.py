@@ -22,12 +22,13 @@ class Export(RunCommand):
     """
 
     run_dir: Run
-    """The folder of a run of `worldloom train`, or a file of policies."""
+    """The folder of a run of `worldloom train`, or a file of policies; with --pretrained, a world."""
     to: Literal["onnx", "torchscript", "safetensors", "policies"] = "onnx"
     """Format: onnx (needs the extra `export`), torchscript (a program: load it only where you trust it), safetensors,
     or policies."""
     out: str = ""
-    """The file; by default policy.onnx, policy.pt, policy.safetensors or WORLD.policies in the folder of the run."""
+    """The file; by default policy.onnx, policy.pt, policy.safetensors or WORLD.policies in the folder of the run, or in
+    the current one for a file of policies."""
     policy: str = ""
     """Name of the policy, where the run has several."""
     json: Json = False

@@ -21,7 +21,7 @@ class Play(PlayCommand):
     """Record a video of the policies of a run, or, with --random, of random actions."""
 
     run_dir: Run
-    """The folder of a run of `worldloom train`; with --random, a world."""
+    """The folder of a run of `worldloom train`, or a file of policies; with --random or --pretrained, a world."""
     video: str
     """Output file: .mp4 or .gif."""
     episodes: int = 1
@@ -35,6 +35,8 @@ class Play(PlayCommand):
 
     def run(self) -> int:
         require_positive(episodes=self.episodes, max_frames=self.max_frames, tiles=self.tiles)
+        if self.random and self.pretrained:
+            raise InputError("--random takes random actions, and not those of pretrained policies: omit one of both")
         definition, count = self._record_random() if self.random else self._record()
         seconds = count / definition.frames_per_second
         limit = "; the maximum of --max-frames" if count == self.max_frames else ""
@@ -51,7 +53,7 @@ class Play(PlayCommand):
         if not self.pretrained and self._names_a_world:
             raise InputError(
                 f"{self.run_dir} is a world and no folder of a run: add --random to record random actions in it, "
-                "--pretrained for the policies that come with worldloom, or name a run of `worldloom train`"
+                "or name a run of `worldloom train`"
             )
         run = self.open(self.run_dir)
         return run.definition, record_video(run, Path(self.video), stochastic=self.stochastic, **self._limits())

@@ -139,7 +139,8 @@ def constant(value: Any, deep: bool) -> Any:
 
     Args:
         value: A value.
-        deep: Whether lists, dicts, sets, arrays and dataclasses are constants. Functions in them count by name.
+        deep: Whether lists, dicts, sets, arrays and dataclasses that are not frozen are constants. Functions in them
+            count by name.
     """
     if isinstance(value, bytes):
         return value.hex()

@@ -18,7 +18,7 @@ from worldloom.learn.networks.evaluation_mode import evaluation_mode
 from worldloom.learn.networks.policy import Policy
 from worldloom.learn.networks.q_network import QNetwork
 from worldloom.learn.play.actors import Actor, PolicyActor, QActor
-from worldloom.learn.runs.policy_file import encode_policies
+from worldloom.learn.runs.policy_file import encode_policies, is_policy_file, read_card
 from worldloom.learn.runs.pretrained import SUFFIX
 from worldloom.learn.runs.saved_policies import load_copy
 from worldloom.learn.runs.saved_run import SavedRun, open_run
@@ -101,7 +101,7 @@ def export_policies(
         checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
         env: The file that registers the run's world; empty for a world that is already registered.
         allow_changed_world: As for :func:`~worldloom.learn.runs.saved_run.open_run`.
-        card: Facts for people, as JSON values by name.
+        card: Facts for people, as JSON values by name; None for those of a file ``run``.
 
     Returns:
         The path of the file.
@@ -110,8 +110,10 @@ def export_policies(
     target = _target(saved, path, f"{saved.definition.id.replace('/', '_')}{SUFFIX}")
     if target.suffix != SUFFIX:
         raise InputError(f"the name of a file of policies ends with '{SUFFIX}', not as in {target}")
+    if card is None:
+        card = read_card(saved.folder) if is_policy_file(saved.folder) else {}
     opponents = {name: load_copy(saved.folder, name) for name in saved.request.opponents}
-    write_file(target, encode_policies(saved.request, saved.checkpoint, opponents, card or {}))
+    write_file(target, encode_policies(saved.request, saved.checkpoint, opponents, card))
     return target
 
 

@@ -12,6 +12,7 @@ import math
 import os
 import re
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,10 @@ REPLACED = ".replaced_"
 USE_ANOTHER = ": use another one"
 """The end of the error about an unusable checkpoint."""
 _CHUNK = 1 << 22
+_POLICY_TYPES = (
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+    *(torch.bool, torch.uint8, torch.int32, torch.int64),
+)
 _READ_ERRORS = (
     OSError,
     safetensors.SafetensorError,
@@ -170,6 +175,15 @@ def read_metadata(path: Path) -> CheckpointMetadata:
     return CheckpointMetadata(
         data["iteration"], data["steps"], known_score, evaluated, state, file["bytes"], file["sha256"]
     )
+
+
+def require_finite(tensors: Mapping[str, torch.Tensor], where: str) -> None:
+    """InputError, which names ``where``, unless all tensors hold finite numbers of a type that policies have."""
+    for name, tensor in tensors.items():
+        if tensor.dtype not in _POLICY_TYPES:
+            raise InputError(f"{short_repr(name)} of {where} has the type {tensor.dtype}, which no policy has")
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise InputError(f"{short_repr(name)} of {where} is not finite, which no training saves")
 
 
 def iteration_of(path: Path) -> int:

@@ -7,6 +7,7 @@ A training cannot be resumed from it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,11 @@ import torch
 from worldloom.core.base import tensor_file
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.world_files import file_and_id
+from worldloom.learn.agents.policy_groups import POLICY_NAME
 from worldloom.learn.config.json_files import is_count
 from worldloom.learn.config.serialization import config_to_dict
 from worldloom.learn.opponents.saved_policy import SavedPolicy
-from worldloom.learn.runs.checkpoint_files import Checkpoint, unshared
+from worldloom.learn.runs.checkpoint_files import Checkpoint, require_finite, unshared
 from worldloom.learn.runs.pretrained import SUFFIX
 from worldloom.learn.runs.training_request import (
     COMMON_SETTINGS,
@@ -68,10 +70,12 @@ def read_policies(path: Path | str) -> tuple[TrainingRequest, Checkpoint]:
     iteration, steps = facts.get("iteration"), facts.get("steps")
     if not isinstance(facts.get("request"), dict) or not is_count(iteration) or not is_count(steps):
         raise InputError(f"{path} lacks a value that every {KIND} has: take another file")
-    for name, value in contents.items():
-        if value.is_floating_point() and not bool(torch.isfinite(value).all()):
-            raise InputError(f"'{name}' in {path} is not finite, which no training saves: take another file")
+    require_finite(contents, str(path))
     request = request_from_dict(facts["request"], file=path)
+    if not all(re.fullmatch(POLICY_NAME, name) for name in (*request.policies, *request.policy_settings)):
+        raise InputError(f"{path} names a policy as none can be called: take another file")
+    if request.opponents or request.start_from or request.self_play:
+        raise InputError(f"{path} needs other runs, as no {KIND} does: take another file")
     return request, Checkpoint(contents, {KEY: facts.get(KEY)}, facts["iteration"], facts["steps"], None)
 
 

@@ -34,12 +34,13 @@ from worldloom.learn.runs.checkpoint_files import (
     CHECKPOINT_NAME,
     Checkpoint,
     load_checkpoint,
+    require_finite,
     unshared,
     write_checkpoint,
 )
 from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
 from worldloom.learn.runs.policy_file import is_policy_file, read_policies
-from worldloom.learn.runs.pretrained import PRETRAINED, pretrained
+from worldloom.learn.runs.pretrained import PRETRAINED, SUFFIX, pretrained
 from worldloom.learn.runs.run_folder import CHECKPOINTS, OPPONENTS, holds_run, read_config
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict
 from worldloom.learn.training.world_identity import KEY, changed_sentence, changes, checked_identity
@@ -66,8 +67,8 @@ def parse_source(text: str, world: str = "") -> PolicySource:
     or ``pretrained`` for the policies that come with worldloom for the world with id ``world``.
     """
     run, checkpoint, policy = text, "last", ""
-    if text.partition(":")[0] == PRETRAINED:
-        return PolicySource(pretrained(world), checkpoint, text.partition(":")[2])
+    if text.partition(":")[0] == PRETRAINED and not holds_run(Path(PRETRAINED)):
+        run = f"{pretrained(world)}{text.removeprefix(PRETRAINED)}"
     while ":" in run and not (holds_run(Path(run)) or is_policy_file(run)):
         run, _, part = run.rpartition(":")
         if part in ("last", "best") or CHECKPOINT_NAME.fullmatch(part):
@@ -85,6 +86,13 @@ def read_run(path: Path | str, checkpoint: str = "last") -> tuple[TrainingReques
         checkpoint: ``last``, ``best``, or one of the folder's checkpoints by name or path. A file has one.
     """
     folder = expand_home(path)
+    if folder.suffix == SUFFIX and not folder.exists():
+        raise InputError(f"there is no file {path}")
+    if folder.is_file() and folder.suffix != SUFFIX and not holds_run(folder.parent):
+        raise InputError(
+            f"{path} is a file, and only files that end with '{SUFFIX}', of `worldloom export --to policies`, take the "
+            "place of a run's folder"
+        )
     if is_policy_file(folder):
         if checkpoint not in ("last", "best"):
             raise InputError(f"{path} is a file with one checkpoint: omit '{checkpoint}'")
@@ -98,7 +106,7 @@ def load_policy(run: Path | str, policy: str = "", checkpoint: str = "last", def
     """A policy of the run in folder ``run``.
 
     Args:
-        run: The folder.
+        run: The folder, or a file of policies.
         policy: The policy's name; empty for ``default`` where the run has it, or else for its only one.
         checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
         default: The name to look for where none is given.
@@ -229,9 +237,7 @@ def load_copy(folder: Path, name: str) -> SavedPolicy:
     if not all(isinstance(text, str) for text in texts) or not isinstance(config, dict):
         raise InputError(f"the copied opponent {path} lacks a value that every copy has: restore it from a backup")
     tensors: Mapping[str, torch.Tensor] = saved.tensors
-    for key, tensor in tensors.items():
-        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
-            raise InputError(f"'{key}' of the copied opponent {path} is not finite, which no training saves")
+    require_finite(tensors, f"the copied opponent {path}")
     source, own_name, world, agents, algorithm = map(str, texts)
     return SavedPolicy(
         source=source,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from worldloom.core.base.errors import InputError
-from worldloom.core.registry.world_files import find
+from worldloom.core.registry.registry import definition
 
 FOLDER = Path(__file__).parent
 SUFFIX = ".policies"
@@ -31,7 +31,7 @@ def pretrained(world: str) -> Path:
     """
     worlds = pretrained_worlds()
     if world not in worlds:
-        find(world)  # names a misspelt id
+        definition(world)  # names a misspelt id
         raise InputError(
             f"there are no pretrained policies for {world}: train some with `worldloom train {world}`; "
             f"there are policies for {', '.join(worlds)}"
