@@ -290,9 +290,8 @@ def read_config(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} holds no run: it has no config.json") from None
     except NotADirectoryError:
         folder = Path(path).parent
-        hint = (
-            f"is a file of a run: name its folder, {folder}" if holds_run(folder) else "is a file: name a run's folder"
-        )
+        other = "is a file: name a run's folder, or a file of policies, of `worldloom export --to policies`"
+        hint = f"is a file of a run: name its folder, {folder}" if holds_run(folder) else other
         raise InputError(f"{path} {hint}") from None
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from None

@@ -88,11 +88,6 @@ def read_run(path: Path | str, checkpoint: str = "last") -> tuple[TrainingReques
     folder = expand_home(path)
     if folder.suffix == SUFFIX and not folder.exists():
         raise InputError(f"there is no file {path}")
-    if folder.is_file() and folder.suffix != SUFFIX and not holds_run(folder.parent):
-        raise InputError(
-            f"{path} is a file, and only files that end with '{SUFFIX}', of `worldloom export --to policies`, take the "
-            "place of a run's folder"
-        )
     if is_policy_file(folder):
         if checkpoint not in ("last", "best"):
             raise InputError(f"{path} is a file with one checkpoint: omit '{checkpoint}'")
