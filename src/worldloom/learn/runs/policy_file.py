@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from worldloom.core.base import tensor_file
 from worldloom.core.base.errors import InputError
@@ -33,8 +30,10 @@ from worldloom.learn.runs.training_request import (
 from worldloom.learn.training.world_identity import KEY
 
 KIND, VERSION = "file of trained policies", 1
-_PARTS = ("/policy/", "/values/")
-"""Parts of the names of the tensors that are kept: parameters with statistics, and moments of value targets."""
+POLICY_PREFIX = "/policy/"
+"""What follows the name of a policy in the names of its parameters and statistics in a checkpoint."""
+VALUES_PREFIX = "/values/"
+"""What follows it in the names of the moments of its value targets."""
 
 
 def is_policy_file(path: Path | str) -> bool:
@@ -53,7 +52,7 @@ def encode_policies(
         opponents: Its opponents by the policy that they became. In the file they are policies like the others.
         card: Facts for people, as JSON values.
     """
-    tensors = {name: value for name, value in checkpoint.tensors.items() if any(part in name for part in _PARTS)}
+    tensors = {k: v for k, v in checkpoint.tensors.items() if POLICY_PREFIX in k or VALUES_PREFIX in k}
     facts = {
         "request": request_to_dict(_without_training(request, opponents)),
         "iteration": checkpoint.iteration,
@@ -66,28 +65,24 @@ def encode_policies(
 
 def read_policies(path: Path | str) -> tuple[TrainingRequest, Checkpoint]:
     """The request and the policies in a file; InputError where it is damaged. The file is data and is not executed."""
-    contents, facts = _read(path)
+    contents = tensor_file.read(path, KIND, VERSION)
+    facts = contents.facts
     iteration, steps = facts.get("iteration"), facts.get("steps")
     if not isinstance(facts.get("request"), dict) or not is_count(iteration) or not is_count(steps):
         raise InputError(f"{path} lacks a value that every {KIND} has: take another file")
-    require_finite(contents, str(path))
+    require_finite(contents.tensors, str(path))
     request = request_from_dict(facts["request"], file=path)
     if not all(re.fullmatch(POLICY_NAME, name) for name in (*request.policies, *request.policy_settings)):
         raise InputError(f"{path} names a policy as none can be called: take another file")
     if request.opponents or request.start_from or request.self_play:
         raise InputError(f"{path} needs other runs, as no {KIND} does: take another file")
-    return request, Checkpoint(contents, {KEY: facts.get(KEY)}, facts["iteration"], facts["steps"], None)
+    return request, Checkpoint(contents.tensors, {KEY: facts.get(KEY)}, facts["iteration"], facts["steps"], None)
 
 
 def read_card(path: Path | str) -> dict[str, Any]:
     """The facts for people in a file, by name."""
-    card = _read(path)[1].get("card")
+    card = tensor_file.read(path, KIND, VERSION).facts.get("card")
     return card if isinstance(card, dict) else {}
-
-
-def _read(path: Path | str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    contents = tensor_file.read(path, KIND, VERSION)
-    return contents.tensors, contents.facts
 
 
 def _without_training(request: TrainingRequest, opponents: Mapping[str, SavedPolicy]) -> TrainingRequest:
@@ -99,9 +94,10 @@ def _without_training(request: TrainingRequest, opponents: Mapping[str, SavedPol
     for name, opponent in opponents.items():
         config = request.config_of(name)
         settings[name] = _differences(config_to_dict(request.config), config_to_dict(opponent.applied_to(config)))
-    plain = TrainingRequest(file_and_id(request.env)[1] or request.env, request.algorithm, request.config)
-    return replace(
-        plain,
+    return TrainingRequest(
+        file_and_id(request.env)[1] or request.env,
+        request.algorithm,
+        request.config,
         world_config=request.world_config,
         policies=request.policies,
         policy_settings={name: own for name, own in settings.items() if own},

@@ -39,16 +39,11 @@ from worldloom.learn.runs.checkpoint_files import (
     write_checkpoint,
 )
 from worldloom.learn.runs.checkpoints import Checkpoints, choose_checkpoint
-from worldloom.learn.runs.policy_file import is_policy_file, read_policies
+from worldloom.learn.runs.policy_file import POLICY_PREFIX, VALUES_PREFIX, is_policy_file, read_policies
 from worldloom.learn.runs.pretrained import PRETRAINED, SUFFIX, pretrained
 from worldloom.learn.runs.run_folder import CHECKPOINTS, OPPONENTS, holds_run, read_config
 from worldloom.learn.runs.training_request import TrainingRequest, request_from_dict
 from worldloom.learn.training.world_identity import KEY, changed_sentence, changes, checked_identity
-
-POLICY_PREFIX = "/policy/"
-"""What follows the name of a policy in the names of its parameters in a checkpoint."""
-VALUES_PREFIX = "/values/"
-"""What follows it in the names of the moments of its value targets."""
 
 
 @dataclass(frozen=True)
