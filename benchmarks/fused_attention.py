@@ -9,7 +9,6 @@ both passes; attention counts the pairs of tokens of a set. It is compared with 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,8 +19,8 @@ import warp as wp
 from rich.console import Console
 from run import describe_machine, show
 
-from worldloom.learn.networks.entities import fused_attention
 from worldloom.learn.networks.entities.attention import FEED_FORWARD, AttentionLayer
+from worldloom.learn.networks.fused.attention import fused_layer
 
 
 @dataclass
@@ -36,10 +35,6 @@ class Settings:
     """Units of a token."""
     heads: int = 4
     """Attention heads."""
-    warps: tuple[int, ...] = (4, 8)
-    """Warps of a program of the fused kernels."""
-    hidden: tuple[int, ...] = (32, 64)
-    """Hidden units that the fused kernels compute at a time."""
     repeats: int = 20
     """Calls that are timed."""
     out: Path | None = None
@@ -51,7 +46,7 @@ class LayerTime:
     """Milliseconds of a layer.
 
     Attributes:
-        what: ``PyTorch``, or the warps and hidden units of the fused kernels.
+        what: ``PyTorch`` or ``fused``.
         both: Forward and backward pass.
         share: The rate of both over that of a large product in bfloat16.
     """
@@ -108,15 +103,10 @@ def measure(settings: Settings, units: int, matrix_rate: float) -> list[LayerTim
         rate = operations / time * 1e3
         return LayerTime(what, units, alone, time, rate * 1e-12, rate / matrix_rate)
 
-    rows = [row("PyTorch", lambda inputs: layer(inputs, present))]
-    for fused_attention.WARPS in settings.warps:
-        for fused_attention.MAX_HIDDEN in settings.hidden:
-            what = f"fused, {fused_attention.WARPS} warps, {fused_attention.MAX_HIDDEN} hidden units at a time"
-            try:
-                rows.append(row(what, lambda inputs: fused_attention.fused_attention(layer, inputs, present)))
-            except Exception as problem:  # a compiler may raise anything, such as too little shared memory
-                print(f"{what}, {units} units: {type(problem).__name__}: {problem}", file=sys.stderr)
-    return rows
+    return [
+        row("PyTorch", lambda inputs: layer(inputs, present)),
+        row("fused", lambda inputs: fused_layer(layer, inputs, present)),
+    ]
 
 
 def main(settings: Settings) -> None:

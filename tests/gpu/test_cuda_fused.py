@@ -5,7 +5,7 @@ import torch
 
 from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec
 from worldloom.learn.device.gather import gather, scatter_rows
-from worldloom.learn.networks.fused_mlp import FusedActorCritic, kernels
+from worldloom.learn.networks.fused.mlp import FusedActorCritic, kernels
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(kernels() is None, reason="Triton is not installed")]
 

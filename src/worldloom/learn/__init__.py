@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from worldloom.learn.losses.advantages import gae, n_step_returns
     from worldloom.learn.losses.vtrace_targets import vtrace
     from worldloom.learn.networks.custom.protocols import PolicyModule, RecurrentPolicyModule
-    from worldloom.learn.networks.fused_layers import FusedLayers
+    from worldloom.learn.networks.fused.layers import FusedLayers
     from worldloom.learn.networks.normalization import ObservationNormalizer, RewardScaler, RunningMoments
     from worldloom.learn.networks.policy import Policy
     from worldloom.learn.networks.q_network import QNetwork
@@ -105,7 +105,7 @@ _MODULES = {
     "losses.advantages": ("gae", "n_step_returns"),
     "losses.vtrace_targets": ("vtrace",),
     "networks.custom.protocols": ("PolicyModule", "RecurrentPolicyModule"),
-    "networks.fused_layers": ("FusedLayers",),
+    "networks.fused.layers": ("FusedLayers",),
     "networks.normalization": ("ObservationNormalizer", "RewardScaler", "RunningMoments"),
     "networks.policy": ("Policy",),
     "networks.q_network": ("QNetwork",),

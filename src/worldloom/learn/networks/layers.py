@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
 from worldloom.learn.device.torch_settings import one_thread
+from worldloom.learn.networks.fused.norm import fused_norm, usable
 
 ACTOR_GAIN = 0.01
 """Small, so that the initial policy is nearly uniform."""
@@ -88,6 +89,8 @@ class LayerNorm(nn.LayerNorm):
     """Layer normalization over the last axis, in the type of its input, also under autocast."""
 
     def forward(self, values: Tensor) -> Tensor:
+        if usable(self, values):
+            return fused_norm(self, values)
         weight, bias = self.weight.to(values.dtype), self.bias.to(values.dtype)
         with torch.autocast(values.device.type, enabled=False):
             return nn.functional.layer_norm(values, self.normalized_shape, weight, bias, self.eps)

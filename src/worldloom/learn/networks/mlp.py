@@ -5,8 +5,9 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
+from worldloom.learn.networks.fused.linear_relu import linear_relu, usable
+from worldloom.learn.networks.fused.norm import NormedLayers
 from worldloom.learn.networks.layers import LayerNorm, activation_gain, activation_module, linear
-from worldloom.learn.networks.linear_relu import linear_relu, usable
 
 
 class MLP(nn.Module):
@@ -29,7 +30,7 @@ class MLP(nn.Module):
 
 
 class LayerNormMLP(nn.Module):
-    """An MLP with layer normalization before each activation. No fused kernel applies to it."""
+    """An MLP with layer normalization before each activation."""
 
     def __init__(self, inputs: int, hidden: tuple[int, ...], activation: Activation) -> None:
         super().__init__()
@@ -54,4 +55,4 @@ def build_mlp_layers(inputs: int, hidden: tuple[int, ...], activation: Activatio
         layers.append(linear(before, units, activation_gain(activation)))
         layers += [LayerNorm(units)] if layer_norm else []
         layers.append(activation_module(activation))
-    return nn.Sequential(*layers)
+    return NormedLayers(*layers, activation=activation) if layer_norm else nn.Sequential(*layers)

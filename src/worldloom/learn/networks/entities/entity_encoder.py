@@ -11,6 +11,7 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import ObservationSpec
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.entities.attention import AttentionLayer
+from worldloom.learn.networks.fused.attention import attend
 from worldloom.learn.networks.inputs import ScaledNumbers, VectorInput, flat_input
 from worldloom.learn.networks.layers import RELU_GAIN, FeatureModule, LayerNorm, linear
 from worldloom.learn.networks.mlp import build_mlp
@@ -79,7 +80,8 @@ class EntityEncoder(FeatureModule):
         tokens = torch.cat([agent[:, None], *entities], dim=1)
         mask = torch.cat([torch.ones_like(present[0][:, :1]), *present], dim=1)
         for layer in self.layers:
-            tokens = layer(tokens, mask)
+            assert isinstance(layer, AttentionLayer)
+            tokens = attend(layer, tokens, mask)
         tokens = self.norm(tokens)
         features: Tensor = self.output(torch.cat([tokens[:, 0], _masked_mean(tokens[:, 1:], mask[:, 1:])], dim=1))
         return features

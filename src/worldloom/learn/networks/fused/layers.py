@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
-from worldloom.learn.networks.fused_mlp import FusedActorCritic, has_kernel
+from worldloom.learn.networks.fused.mlp import FusedActorCritic, has_kernel
 
 ACTIVATIONS: dict[type[nn.Module], Activation] = {nn.Tanh: "tanh", nn.ReLU: "relu"}
 

@@ -22,16 +22,17 @@ def test_by_the_interpreter():
 
 @pytest.mark.skipif(not INTERPRETED, reason="runs in a process with Triton's interpreter")
 @pytest.mark.parametrize(
-    ("sets", "tokens", "units", "heads"), [(1, 1, 32, 1), (7, 17, 64, 4), (3, 5, 32, 2), (4, 33, 64, 4), (2, 70, 32, 2)]
+    ("sets", "tokens", "units", "heads"), [(1, 1, 32, 1), (7, 17, 64, 4), (3, 5, 32, 2), (4, 33, 64, 4), (2, 60, 36, 3)]
 )
 def test_the_layer_agrees_with_pytorchs(sets, tokens, units, heads, monkeypatch):
-    from worldloom.learn.networks.entities import fused_attention
     from worldloom.learn.networks.entities.attention import AttentionLayer
+    from worldloom.learn.networks.fused import attention
 
-    monkeypatch.setattr(fused_attention, "PROGRAMS", 2)  # so that a program takes several tiles
+    monkeypatch.setattr("worldloom.learn.networks.fused.norm.PROGRAMS", 2)  # so that a program takes several tiles
+    monkeypatch.setattr("worldloom.learn.networks.fused.relu.PROGRAMS", 2)
     torch.manual_seed(0)
     layer = AttentionLayer(units, heads)
-    assert fused_attention.has_kernel(layer, sets, tokens)
+    assert attention.has_kernel(layer, tokens)
     for parameter in layer.parameters():
         parameter.data += 0.1 * torch.randn_like(parameter)
     values, slope = torch.randn(sets, tokens, units), torch.randn(sets, tokens, units)
@@ -42,7 +43,7 @@ def test_the_layer_agrees_with_pytorchs(sets, tokens, units, heads, monkeypatch)
     found, wanted = [], []
     for results, compute in (
         (wanted, layer),
-        (found, lambda *inputs: fused_attention.fused_attention(layer, *inputs, precision="ieee")),
+        (found, lambda *inputs: attention.fused_layer(layer, *inputs, precision="ieee")),
     ):
         inputs = values.clone().requires_grad_()
         outputs = compute(inputs, present)

@@ -7,7 +7,6 @@ chip, and are recomputed in the backward pass. Results equal those of PyTorch wi
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, Protocol
@@ -17,6 +16,7 @@ from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
 from worldloom.learn.device.backward import parameter_gradients
+from worldloom.learn.networks.fused.support import compiles
 from worldloom.learn.networks.mlp import MLP
 
 WIDTHS = (16, 32, 64)
@@ -32,10 +32,10 @@ BACKWARD_TILE, BACKWARD_PROGRAMS = (32, 2), (132, 528)
 def kernels() -> Any:
     """The module of kernels; None without Triton."""
     try:
-        from worldloom.learn.networks import fused_mlp_kernels
+        from worldloom.learn.networks.fused import mlp_kernels
     except ImportError:
         return None
-    return fused_mlp_kernels
+    return mlp_kernels
 
 
 class HiddenLayers(Protocol):
@@ -82,7 +82,6 @@ class FusedActorCritic:
         self._modules = (first, first_head, second, second_head)
         self.shared = first is second
         self._table: tuple[tuple[int, ...], Tensor] | None = None
-        self._compiles: bool | None = None
 
     @staticmethod
     def fits(network: Any, head: nn.Linear) -> bool:
@@ -91,32 +90,19 @@ class FusedActorCritic:
 
     def usable(self, values: Tensor) -> bool:
         """Whether the kernels can be used: float32 on a GPU, no autocast, and Triton compiles them for this GPU."""
-        if (
-            not values.is_cuda
-            or values.dtype != torch.float32
-            or torch.is_autocast_enabled("cuda")
-            or kernels() is None
-        ):
-            return False
-        if self._compiles is None and not torch.cuda.is_current_stream_capturing():
-            self._compiles = self._try_compile(values)
-        return bool(self._compiles)
+        return (
+            values.is_cuda
+            and values.dtype == torch.float32
+            and not torch.is_autocast_enabled("cuda")
+            and kernels() is not None
+            and compiles(("small networks", *self.sizes(), self.shared), lambda: self._try(values))
+        )
 
-    def _try_compile(self, values: Tensor) -> bool:
-        """Compile and run both kernels once. Where the compiler fails, the slower layers of PyTorch are used."""
-        try:
-            with torch.enable_grad():
-                outputs = self(values[:1].detach())
-                if outputs[0].requires_grad:  # not those of a network that only acts
-                    parameter_gradients(outputs, self.parameters(), [torch.zeros_like(o) for o in outputs])
-        except Exception as problem:  # a compiler may raise anything
-            warnings.warn(
-                "the fused kernels of small networks cannot be used on this GPU "
-                f"({type(problem).__name__}); training is slower",
-                stacklevel=2,
-            )
-            return False
-        return True
+    def _try(self, values: Tensor) -> None:
+        """Compile and run both kernels."""
+        outputs = self(values[:1].detach())
+        if outputs[0].requires_grad:  # not those of a network that only acts
+            parameter_gradients(outputs, self.parameters(), [torch.zeros_like(o) for o in outputs])
 
     def parameters(self) -> list[Tensor]:
         """Parameters of the first network, and those that only the second has."""

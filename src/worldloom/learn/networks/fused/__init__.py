@@ -1,0 +1,1 @@
+"""Parts of networks that kernels compute on a GPU."""

@@ -1,0 +1,170 @@
+"""A self-attention layer over small sets on a GPU: kernels for what PyTorch does slowly, cuBLAS for large products.
+
+PyTorch's attention pads a set of 17 tokens to 64, and its residuals, biases and normalization read and write the tokens
+once each. Here a kernel attends within sets, and others do all that lies between two products in one pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from worldloom.learn.device.backward import parameter_gradients
+from worldloom.learn.networks.entities.attention import FEED_FORWARD, AttentionLayer
+from worldloom.learn.networks.fused import norm, relu
+from worldloom.learn.networks.fused.support import compiles, may_run
+
+MAX_TOKENS, MAX_HEAD, LEAST_SIDE = 64, 128, 16
+WARPS = 2
+
+
+@cache
+def kernels() -> Any:
+    """The module of kernels; None without Triton."""
+    try:
+        from worldloom.learn.networks.fused import attention_kernels
+    except ImportError:
+        return None
+    return attention_kernels
+
+
+def attend(layer: AttentionLayer, tokens: Tensor, present: Tensor) -> Tensor:
+    """``layer(tokens, present)``, by the kernels where they can compute it as precisely: see :func:`usable`."""
+    return fused_layer(layer, tokens, present) if usable(layer, tokens) else layer(tokens, present)
+
+
+def usable(layer: AttentionLayer, tokens: Tensor) -> bool:
+    """Whether there are kernels for ``tokens`` [N, T, D] on this device, and products need not be exact float32."""
+    bf16 = tokens.is_cuda and torch.is_autocast_enabled("cuda")
+    if not (may_run(tokens) and (bf16 or torch.get_float32_matmul_precision() != "highest") and tokens.numel() > 0):
+        return False
+    kind = ("attention", *tokens.shape[1:], layer.attention.heads, tokens.dtype, bf16)
+    return has_kernel(layer, tokens.shape[1]) and compiles(kind, lambda: _try(layer, tokens))
+
+
+def has_kernel(layer: AttentionLayer, tokens: int) -> bool:
+    """Whether there are kernels for a layer over sets of so many tokens."""
+    units, heads = layer.attention.project.in_features, layer.attention.heads
+    return (
+        kernels() is not None
+        and tokens <= MAX_TOKENS
+        and units <= norm.MAX_UNITS
+        and units * FEED_FORWARD <= relu.MAX_UNITS
+        and units // heads <= MAX_HEAD
+    )
+
+
+def _try(layer: AttentionLayer, tokens: Tensor) -> None:
+    """Compile and run all kernels."""
+    inputs = torch.zeros_like(tokens[:1]).requires_grad_()
+    outputs = fused_layer(layer, inputs, torch.ones_like(inputs[..., 0], dtype=torch.bool))
+    parameter_gradients([outputs], [inputs], [torch.zeros_like(outputs)])
+
+
+def fused_layer(layer: AttentionLayer, tokens: Tensor, present: Tensor, precision: str = "tf32") -> Tensor:
+    """``layer(tokens, present)`` by the kernels: [N, T, D], of which ``present`` [N, T] are attended to -> [N, T, D].
+
+    Under autocast tokens and products are bfloat16. Otherwise they are float32; those of the attention have the
+    ``precision`` tf32 or ieee, all others that of PyTorch. Sums, softmax and normalization are float32.
+    """
+    kind = torch.bfloat16 if tokens.is_cuda and torch.is_autocast_enabled("cuda") else torch.float32
+    _, length, units = tokens.shape
+    sizes = _Sizes(length, units, layer.attention.heads, layer.attention_norm.eps, precision)
+    outputs: Tensor = _FusedLayer.apply(tokens.to(kind), present, sizes, *_parameters(layer))
+    return outputs
+
+
+def _parameters(layer: AttentionLayer) -> tuple[Tensor, ...]:
+    """Weight and bias of each part of a layer, in the order of its computation."""
+    attention, feed_forward = layer.attention, layer.feed_forward
+    modules = (
+        *(layer.attention_norm, attention.project, attention.output),
+        *(layer.feed_forward_norm, feed_forward[0], feed_forward[2]),
+    )
+    return tuple(parameter for module in modules for parameter in module.parameters())
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """What the kernels of a layer depend on.
+
+    Attributes:
+        tokens: Tokens of a set.
+        units: Units of a token.
+        epsilon: Added to the variance by the normalization.
+        precision: Of the attention's products of float32.
+    """
+
+    tokens: int
+    units: int
+    heads: int
+    epsilon: float
+    precision: str
+
+    def constants(self) -> dict[str, Any]:
+        """Constants of the kernels that attend."""
+        width = self.units // self.heads
+        return {
+            "T": self.tokens,
+            "TP": max(LEAST_SIDE, 1 << (self.tokens - 1).bit_length()),
+            "HEADS": self.heads,
+            "W": width,
+            "WP": max(LEAST_SIDE, 1 << (width - 1).bit_length()),
+            "SCALE": width**-0.5,
+            "PRECISION": self.precision,
+            "num_warps": WARPS,
+            "num_stages": 1,
+        }
+
+
+class _FusedLayer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, tokens: Tensor, present: Tensor, sizes: _Sizes, *parameters: Tensor) -> Tensor:
+        norm_w, norm_b, qkv_w, qkv_b, mix_w, mix_b, norm2_w, norm2_b, up_w, up_b, down_w, down_b = parameters
+        kind, shape = tokens.dtype, tokens.shape
+        qkv_w, qkv_b, mix_w, up_w, up_b, down_w, down_b = (
+            parameter.to(kind) for parameter in (qkv_w, qkv_b, mix_w, up_w, up_b, down_w, down_b)
+        )
+        tokens, present = tokens.contiguous().view(-1, sizes.units), present.contiguous().view(torch.uint8)
+        with torch.autocast("cuda", enabled=False):
+            unit = norm.forward(tokens, norm_w, norm_b, sizes.epsilon)
+            qkv = torch.addmm(qkv_b, unit, qkv_w.t())
+            mixed = torch.empty_like(tokens)
+            kernels().forward_kernel[(shape[0],)](qkv, present, mixed, **sizes.constants())
+            between, unit2 = norm.residual_forward(mixed @ mix_w.t(), mix_b, tokens, norm2_w, norm2_b, sizes.epsilon)
+            hidden = torch._addmm_activation(up_b, unit2, up_w.t())
+            outputs = torch.addmm(between, hidden, down_w.t()).add_(down_b)
+        ctx.sizes = sizes
+        ctx.save_for_backward(
+            *(tokens, present, unit, qkv, mixed, between, unit2, hidden),
+            *(norm_w, norm_b, qkv_w, mix_w, norm2_w, norm2_b, up_w, down_w),
+        )
+        return outputs.view(shape)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+        tokens, present, unit, qkv, mixed, between, unit2, hidden, *weights = ctx.saved_tensors
+        norm_w, norm_b, qkv_w, mix_w, norm2_w, norm2_b, up_w, down_w = weights
+        sizes, shape = ctx.sizes, slope.shape
+        slope = slope.to(tokens.dtype).contiguous().view_as(tokens)
+        up_slope, up_b_slope = relu.relu_slopes(slope @ down_w, hidden)
+        between_slope, norm2_w_slope, norm2_b_slope, mix_b_slope, down_b_slope = norm.residual_backward(
+            between, norm2_w, norm2_b, up_slope @ up_w, slope, sizes.epsilon
+        )
+        qkv_slope = torch.empty_like(qkv)
+        kernels().backward_kernel[(shape[0],)](
+            qkv, present, between_slope @ mix_w, qkv_slope, **sizes.constants()
+        )  # fmt: skip
+        token_slope, norm_w_slope, norm_b_slope, _, _ = norm.residual_backward(
+            tokens, norm_w, norm_b, qkv_slope @ qkv_w, between_slope, sizes.epsilon
+        )
+        return (
+            *(token_slope.view(shape), None, None, norm_w_slope, norm_b_slope),
+            *((qkv_slope.t() @ unit).float(), qkv_slope.sum(0, dtype=torch.float32)),
+            *((between_slope.t() @ mixed).float(), mix_b_slope, norm2_w_slope, norm2_b_slope),
+            *((up_slope.t() @ unit2).float(), up_b_slope, (slope.t() @ hidden).float(), down_b_slope),
+        )

@@ -1,0 +1,43 @@
+"""When networks are computed by Triton kernels on a GPU."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable
+
+import torch
+from torch import Tensor
+
+_compiled: dict[Hashable, bool] = {}
+"""Whether kernels compile and run, by what they compute."""
+
+
+def may_run(values: Tensor) -> bool:
+    """Whether kernels may compute with ``values``: on a GPU, and not while PyTorch compiles or traces the network."""
+    return (
+        values.is_cuda
+        and values.dtype in (torch.float32, torch.bfloat16)
+        and not torch.compiler.is_compiling()  # type: ignore[no-untyped-call]
+        and not torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
+    )
+
+
+def compiles(kind: tuple[Hashable, ...], run: Callable[[], None]) -> bool:
+    """Whether kernels of this ``kind`` work; ``run`` compiles and runs all of them once.
+
+    Where the compiler fails, such as for too little shared memory, the slower operations of PyTorch are used. A stream
+    that is captured cannot try: kernels that were not tried before are then left out.
+    """
+    if kind not in _compiled:
+        if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
+            return False
+        try:
+            with torch.enable_grad():
+                run()
+        except Exception as problem:  # a compiler may raise anything
+            message = f"the fused kernels of {kind[0]} cannot be used on this GPU ({type(problem).__name__}: {problem})"
+            warnings.warn(f"{message}; training is slower", stacklevel=2)
+            _compiled[kind] = False
+        else:
+            _compiled[kind] = True
+    return _compiled[kind]
