@@ -23,7 +23,13 @@ def settings(id: str) -> dict[str, np.ndarray]:
 OFF = 1e30
 OWN = {
     "HideSeek-v0": {"heavy_load": OFF, "max_depth": OFF, "joint_frequency": 30.0},
-    "EscapeRoom-v0": {"dt": 0.04, "contact_frequency": 25.0, "heavy_load": OFF, "max_depth": OFF},
+    "EscapeRoom-v0": {
+        "dt": 0.04,
+        "contact_frequency": 25.0,
+        "joint_frequency": 25.0,
+        "heavy_load": OFF,
+        "max_depth": OFF,
+    },
 }
 
 

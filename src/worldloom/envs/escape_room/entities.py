@@ -60,6 +60,7 @@ class Level(physics.World):
 
     dt: wl.Config = 0.04  # s
     contact_frequency: wl.Config = 25.0  # Hz, the highest with four substeps
+    joint_frequency: wl.Config = 25.0  # Hz, of the joints by which agents hold cubes
     heavy_load: wl.Config = 1.0e30  # off: agents of 1 kg push walls with up to 1,000 N
     max_depth: wl.Config = 1.0e30  # off: with that force they press into others
     first_room: wl.Config = DOUBLE_BUTTON  # kind of the room; RANDOM_ROOM draws one for every episode
