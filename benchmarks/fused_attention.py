@@ -81,14 +81,14 @@ def measure(settings: Settings, units: int, matrix_rate: float) -> list[LayerTim
     torch.manual_seed(0)
     layer = AttentionLayer(units, settings.heads).cuda()
     shape = (settings.sets, settings.tokens, units)
-    values, slope = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    by_set = [torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(2)]
     present = torch.rand(shape[:2], device="cuda") < 0.7
     present[:, 0] = True
     per_token = 2 * (4 + 2 * FEED_FORWARD) * units * units + 4 * settings.tokens * units
     operations = 3.0 * settings.sets * settings.tokens * per_token
 
-    def row(what: str, compute: Callable[[torch.Tensor], torch.Tensor]) -> LayerTime:
-        inputs = values.clone().requires_grad_()
+    def row(what: str, compute: Callable[[torch.Tensor], torch.Tensor], rows: list[torch.Tensor]) -> LayerTime:
+        inputs, slope = rows[0].clone().requires_grad_(), rows[1]
 
         def forward() -> None:
             with torch.no_grad(), torch.autocast("cuda", torch.bfloat16):
@@ -103,9 +103,10 @@ def measure(settings: Settings, units: int, matrix_rate: float) -> list[LayerTim
         rate = operations / time * 1e3
         return LayerTime(what, units, alone, time, rate * 1e-12, rate / matrix_rate)
 
+    by_token, first = [rows.transpose(0, 1).contiguous() for rows in by_set], present.t().contiguous()
     return [
-        row("PyTorch", lambda inputs: layer(inputs, present)),
-        row("fused", lambda inputs: fused_layer(layer, inputs, present)),
+        row("PyTorch", lambda inputs: layer(inputs, present), by_set),
+        row("fused", lambda inputs: fused_layer(layer, inputs, first), by_token),
     ]
 
 

@@ -22,9 +22,9 @@ def results(compute, parameters, values, slope):
 
 
 def assert_as_close(found, exact, rounded):
-    """As far from float64 as PyTorch's layers are."""
+    """At most half as much further from float64 than PyTorch's layers are."""
     for one, other, plain in zip(found, exact, rounded, strict=True):
-        assert (one - other).norm() <= 1.5 * (plain - other).norm() + 1e-6 * other.norm()
+        assert (one - other).norm() <= 1.5 * (plain - other).norm() + 3e-3 * other.norm()
 
 
 @pytest.mark.parametrize("bf16", [False, True], ids=["float32", "bfloat16"])

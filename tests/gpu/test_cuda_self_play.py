@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
 from worldloom.learn.agents.policy_groups import PolicyGroup
+from worldloom.learn.algorithms.on_policy import _in_turn
 from worldloom.learn.algorithms.ppo import PPO, PPOConfig
 from worldloom.learn.config.opponent_pool import OpponentPool
 from worldloom.learn.config.policy_config import PolicyConfig
+from worldloom.learn.device.side_streams import SideStreams
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "learn" / "opponents"))
 from duel import DUEL
@@ -88,3 +91,19 @@ def test_a_resumed_training_has_the_same_pools() -> None:
     resumed.load_state(tensors, {**plain, "iteration": 5})
     found = resumed.state()[0]
     assert all(torch.equal(value, found[name]) for name, value in tensors.items() if name.startswith("self_play/"))
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_policies_that_update_side_by_side_learn_the_same(overlap: bool) -> None:
+    together, in_turn = (
+        PPO(DUEL, replace(CONFIG, overlap=overlap, policy=PolicyConfig(hidden=(64, 32), layer_norm=True)))
+        for _ in range(2)
+    )
+    in_turn._side_streams = SideStreams(in_turn.device, overlap)
+    in_turn._side_streams.start = lambda work: SideStreams.start(in_turn._side_streams, [partial(_in_turn, work)])
+    for _ in range(5):
+        iterate(together, 1)
+        iterate(in_turn, 1)
+    for name, learner in together.learners.items():
+        for value, other in zip(learner.policy.parameters(), in_turn.learners[name].policy.parameters(), strict=True):
+            assert torch.equal(value, other)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from worldloom.learn.algorithms.learner import Learner
 from worldloom.learn.algorithms.policy_trainer import PolicyTrainer
 from worldloom.learn.algorithms.saved_steps import load_steps
 from worldloom.learn.config.train_config import RolloutConfig
+from worldloom.learn.device.side_streams import SideStreams
 from worldloom.learn.opponents.self_play import ELO_METRICS, SelfPlay
 from worldloom.learn.rollout.rollout_actor import max_truncations, roll_out
 from worldloom.learn.training.trainer import Tensors
@@ -47,8 +48,8 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         self._both = self._graphed(self._roll_out_and_update, exchanges=True)
         self._has_rollout = False
         """Whether there is a rollout to learn from during the next one."""
-        overlap = self.device.type == "cuda" and self.config.overlap
-        self._update_stream = torch.cuda.Stream(self.device) if overlap else None
+        several = sum(learner.train for learner in self.learners.values()) > 1
+        self._side_streams = SideStreams(self.device, self.config.overlap or (several and self.ranks.is_single))
         self._config_version = self.simulation.config_version
 
     def _pending_steps(self) -> int:
@@ -171,16 +172,19 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         learner.finalize_rewards(self.new_steps)
 
     def _update(self) -> None:
-        for learner in self.learners.values():
-            if learner.train:
-                self._finalize_rewards(learner)
-                self.update(learner, self.training_batch(learner))
-                learner.update_statistics(self.new_steps)
+        learning = [learner for learner in self.learners.values() if learner.train]
+        self._side_streams.start([partial(self._update_policy, learner) for learner in learning])
+        self._side_streams.wait()
         if self._checks_after_update:
             self.observation_check.find_harm()
             for name in self.learners:
                 self._check_observations(name, self.new_steps, harmful=True)
         self._summarize()
+
+    def _update_policy(self, learner: Learner) -> None:
+        self._finalize_rewards(learner)
+        self.update(learner, self.training_batch(learner))
+        learner.update_statistics(self.new_steps)
 
     def _roll_out_and_update(self) -> None:
         """Update from the last rollout while the next one is taken."""
@@ -191,28 +195,14 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
             learner.sync_actor_policy()
         # Referenced until both are done, so that the memory is not reused.
         gathered = [self.training_batch(learner) for learner in learning]
-        with self._on_update_stream():
-            for learner, batch in zip(learning, gathered, strict=True):
-                self.update(learner, batch)
+        updates = [partial(self.update, *pair) for pair in zip(learning, gathered, strict=True)]
+        # Several processes exchange gradients in the same order.
+        self._side_streams.start(updates if self.ranks.is_single else [partial(_in_turn, updates)])
         self._roll_out()
-        self._wait()
+        self._side_streams.wait()
         for learner in learning:
             learner.update_statistics(self.new_steps)
         self._summarize()
-
-    @contextmanager
-    def _on_update_stream(self) -> Iterator[None]:
-        """On a GPU, run the body on a second stream, concurrently with what follows until :meth:`_wait`."""
-        if self._update_stream is None:
-            yield
-            return
-        self._update_stream.wait_stream(torch.cuda.current_stream(self.device))
-        with torch.cuda.stream(self._update_stream):
-            yield
-
-    def _wait(self) -> None:
-        if self._update_stream is not None:
-            torch.cuda.current_stream(self.device).wait_stream(self._update_stream)
 
     # -- saved state -------------------------------------------------------------------------------------------------
 
@@ -257,3 +247,8 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
             own = {f"{SELF_PLAY}/{key}": value for key, value in self.self_play.tensors().items()}
             state |= {key: value for key, value in own.items() if self._is_saved(key)}
         return state
+
+
+def _in_turn(work: Sequence[Callable[[], None]]) -> None:
+    for call in work:
+        call()

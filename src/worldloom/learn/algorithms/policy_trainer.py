@@ -17,6 +17,7 @@ from worldloom.learn.algorithms.policy_learner import PolicyLearner
 from worldloom.learn.config.train_config import TrainConfig
 from worldloom.learn.device.cuda_graphs import CudaGraphed
 from worldloom.learn.distributed.ranks import Ranks
+from worldloom.learn.networks.fused.support import fused_parts
 from worldloom.learn.training.episode_starts import UnfinishedEpisodes
 from worldloom.learn.training.observation_check import ObservationCheck
 from worldloom.learn.training.periodic_evaluation import PeriodicEvaluation
@@ -118,8 +119,7 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
         return UnfinishedEpisodes(len(returns), float(returns.mean()), float(lengths.mean()))
 
     def kernels(self) -> dict[str, str]:
-        reasons = {name: learner.native_reason for name, learner in self.learners.items()}
-        return {name: f"PyTorch ({reason})" if reason else "native" for name, reason in reasons.items()}
+        return {name: _computed_by(learner) for name, learner in self.learners.items()}
 
     def _make_evaluation(self) -> PeriodicEvaluation:
         trained = {name for name, learner in self.learners.items() if learner.train}
@@ -148,3 +148,11 @@ class PolicyTrainer(Trainer, Generic[LearnerT]):
             for key, tensor in tensors.items()
             if key.startswith(prefix) and (restored or "/rows/" not in key)
         }
+
+
+def _computed_by(learner: PolicyLearner) -> str:
+    """What computes a policy."""
+    if not learner.native_reason:
+        return "native"
+    parts = fused_parts(learner.policy)
+    return f"PyTorch, with fused kernels of {' and '.join(parts)}" if parts else f"PyTorch ({learner.native_reason})"

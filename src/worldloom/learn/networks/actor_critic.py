@@ -13,7 +13,8 @@ from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.actor_critic_base import ActorCritic, Observations, flatten_time
 from worldloom.learn.networks.custom.custom_actor_critic import CustomActorCritic
 from worldloom.learn.networks.encoder import Encoder, build_encoder, resolve_network
-from worldloom.learn.networks.fused.mlp import FusedActorCritic
+from worldloom.learn.networks.fused.mlp import NAME, FusedActorCritic
+from worldloom.learn.networks.fused.support import note
 from worldloom.learn.networks.layers import ACTOR_GAIN, CRITIC_GAIN, FeatureModule, Head, head
 from worldloom.learn.networks.network_inputs import network_inputs
 from worldloom.learn.networks.recurrent import RecurrentCell
@@ -223,6 +224,7 @@ def _fused_forward(
     values = encoder.inputs(observations)
     if not fused.usable(values):
         return None
+    note(encoder, NAME)
     parameters, value = fused(values)
     return parameters, value.view(-1)
 

@@ -165,7 +165,7 @@ class Trainer(ABC):
         return UnfinishedEpisodes()
 
     def kernels(self) -> dict[str, str]:
-        """What computes each policy, by name: ``native``, or ``PyTorch`` with the reason."""
+        """What computes each policy, by name: ``native``, or ``PyTorch`` with the reason or the fused kernels."""
         return {}
 
     def _make_evaluation(self) -> PeriodicEvaluation | None:

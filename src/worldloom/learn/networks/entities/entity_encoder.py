@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +12,9 @@ from worldloom.core.base.errors import InputError
 from worldloom.learn.agents.specs import ObservationSpec
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.entities.attention import AttentionLayer
-from worldloom.learn.networks.fused.attention import attend
+from worldloom.learn.networks.fused import sets
+from worldloom.learn.networks.fused.attention import fused_layer
+from worldloom.learn.networks.fused.support import note
 from worldloom.learn.networks.inputs import ScaledNumbers, VectorInput, flat_input
 from worldloom.learn.networks.layers import RELU_GAIN, FeatureModule, LayerNorm, linear
 from worldloom.learn.networks.mlp import build_mlp
@@ -67,24 +70,44 @@ class EntityEncoder(FeatureModule):
 
     def forward(self, observations: Mapping[str, Tensor]) -> Tensor:
         """Observations [N, *shape] by name -> [N, features]."""
-        entities, present = [], []
-        for (name, spec), numbers, embedding in zip(self.sets.items(), self.inputs, self.embeddings, strict=True):
+        values, present = [], []
+        for (name, spec), numbers in zip(self.sets.items(), self.inputs, strict=True):
             mask = _present(observations, name, spec)
             rows, count = mask.shape
-            values = numbers(observations[name].reshape(rows * count if spec.choices else rows, -1)).view(
-                rows, count, -1
-            )
-            entities.append(embedding(values.masked_fill(~mask[:, :, None], 0.0)))
+            entities = observations[name].reshape(rows * count if spec.choices else rows, -1)
+            values.append(numbers(entities).view(rows, count, -1))
             present.append(mask)
-        agent = self._agent_token(observations, entities[0])
-        tokens = torch.cat([agent[:, None], *entities], dim=1)
+        agent = self._agent_token(observations, values[0])
+        tokens = 1 + sum(mask.shape[1] for mask in present)
+        fused = sets.usable(self.attention_layers, self.norm, agent, tokens)
+        features: Tensor = self.output((self._fused if fused else self._plain)(agent, values, present))
+        return features
+
+    @property
+    def attention_layers(self) -> list[AttentionLayer]:
+        return [layer for layer in self.layers if isinstance(layer, AttentionLayer)]
+
+    def _plain(self, agent: Tensor, values: list[Tensor], present: list[Tensor]) -> Tensor:
+        """The agent's token [N, D] and entities [N, K, features] -> its last token and the mean of theirs, [N, 2 D]."""
+        entities = [
+            embedding(numbers.masked_fill(~mask[:, :, None], 0.0))
+            for embedding, numbers, mask in zip(self.embeddings, values, present, strict=True)
+        ]
+        tokens = torch.cat([agent[:, None].to(entities[0].dtype), *entities], dim=1)
         mask = torch.cat([torch.ones_like(present[0][:, :1]), *present], dim=1)
         for layer in self.layers:
-            assert isinstance(layer, AttentionLayer)
-            tokens = attend(layer, tokens, mask)
+            tokens = layer(tokens, mask)
         tokens = self.norm(tokens)
-        features: Tensor = self.output(torch.cat([tokens[:, 0], _masked_mean(tokens[:, 1:], mask[:, 1:])], dim=1))
-        return features
+        return torch.cat([tokens[:, 0], _masked_mean(tokens[:, 1:], mask[:, 1:])], dim=1)
+
+    def _fused(self, agent: Tensor, values: list[Tensor], present: list[Tensor]) -> Tensor:
+        """The same by kernels of a GPU."""
+        note(self, sets.NAME)
+        tokens = sets.embed(agent, values, present, [cast(nn.Sequential, layers) for layers in self.embeddings])
+        mask = torch.cat([torch.ones_like(present[0][:, :1]), *present], dim=1).t().contiguous()
+        for layer in self.attention_layers:
+            tokens = fused_layer(layer, tokens, mask)
+        return sets.pool(self.norm, tokens, mask)
 
     def _agent_token(self, observations: Mapping[str, Tensor], like: Tensor) -> Tensor:
         """The token of the agent itself, [N, D] of the type of ``like``."""

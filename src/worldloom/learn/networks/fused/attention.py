@@ -13,10 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from worldloom.learn.device.backward import parameter_gradients
 from worldloom.learn.networks.entities.attention import FEED_FORWARD, AttentionLayer
-from worldloom.learn.networks.fused import norm, relu
-from worldloom.learn.networks.fused.support import compiles, may_run
+from worldloom.learn.networks.fused import norm, sums
 
 MAX_TOKENS, MAX_HEAD, LEAST_SIDE = 64, 128, 16
 WARPS = 2
@@ -32,20 +30,6 @@ def kernels() -> Any:
     return attention_kernels
 
 
-def attend(layer: AttentionLayer, tokens: Tensor, present: Tensor) -> Tensor:
-    """``layer(tokens, present)``, by the kernels where they can compute it as precisely: see :func:`usable`."""
-    return fused_layer(layer, tokens, present) if usable(layer, tokens) else layer(tokens, present)
-
-
-def usable(layer: AttentionLayer, tokens: Tensor) -> bool:
-    """Whether there are kernels for ``tokens`` [N, T, D] on this device, and products need not be exact float32."""
-    bf16 = tokens.is_cuda and torch.is_autocast_enabled("cuda")
-    if not (may_run(tokens) and (bf16 or torch.get_float32_matmul_precision() != "highest") and tokens.numel() > 0):
-        return False
-    kind = ("attention", *tokens.shape[1:], layer.attention.heads, tokens.dtype, bf16)
-    return has_kernel(layer, tokens.shape[1]) and compiles(kind, lambda: _try(layer, tokens))
-
-
 def has_kernel(layer: AttentionLayer, tokens: int) -> bool:
     """Whether there are kernels for a layer over sets of so many tokens."""
     units, heads = layer.attention.project.in_features, layer.attention.heads
@@ -53,26 +37,19 @@ def has_kernel(layer: AttentionLayer, tokens: int) -> bool:
         kernels() is not None
         and tokens <= MAX_TOKENS
         and units <= norm.MAX_UNITS
-        and units * FEED_FORWARD <= relu.MAX_UNITS
+        and units * FEED_FORWARD <= sums.MAX_UNITS
         and units // heads <= MAX_HEAD
     )
 
 
-def _try(layer: AttentionLayer, tokens: Tensor) -> None:
-    """Compile and run all kernels."""
-    inputs = torch.zeros_like(tokens[:1]).requires_grad_()
-    outputs = fused_layer(layer, inputs, torch.ones_like(inputs[..., 0], dtype=torch.bool))
-    parameter_gradients([outputs], [inputs], [torch.zeros_like(outputs)])
-
-
 def fused_layer(layer: AttentionLayer, tokens: Tensor, present: Tensor, precision: str = "tf32") -> Tensor:
-    """``layer(tokens, present)`` by the kernels: [N, T, D], of which ``present`` [N, T] are attended to -> [N, T, D].
+    """The layer by the kernels: tokens [T, N, D] of N sets, of which ``present`` [T, N] are attended to -> [T, N, D].
 
     Under autocast tokens and products are bfloat16. Otherwise they are float32; those of the attention have the
     ``precision`` tf32 or ieee, all others that of PyTorch. Sums, softmax and normalization are float32.
     """
     kind = torch.bfloat16 if tokens.is_cuda and torch.is_autocast_enabled("cuda") else torch.float32
-    _, length, units = tokens.shape
+    length, _, units = tokens.shape
     sizes = _Sizes(length, units, layer.attention.heads, layer.attention_norm.eps, precision)
     outputs: Tensor = _FusedLayer.apply(tokens.to(kind), present, sizes, *_parameters(layer))
     return outputs
@@ -134,7 +111,7 @@ class _FusedLayer(torch.autograd.Function):
             unit = norm.forward(tokens, norm_w, norm_b, sizes.epsilon)
             qkv = torch.addmm(qkv_b, unit, qkv_w.t())
             mixed = torch.empty_like(tokens)
-            kernels().forward_kernel[(shape[0],)](qkv, present, mixed, **sizes.constants())
+            kernels().forward_kernel[(shape[1],)](qkv, present, mixed, shape[1], **sizes.constants())
             between, unit2 = norm.residual_forward(mixed @ mix_w.t(), mix_b, tokens, norm2_w, norm2_b, sizes.epsilon)
             hidden = torch._addmm_activation(up_b, unit2, up_w.t())
             outputs = torch.addmm(between, hidden, down_w.t()).add_(down_b)
@@ -151,20 +128,21 @@ class _FusedLayer(torch.autograd.Function):
         norm_w, norm_b, qkv_w, mix_w, norm2_w, norm2_b, up_w, down_w = weights
         sizes, shape = ctx.sizes, slope.shape
         slope = slope.to(tokens.dtype).contiguous().view_as(tokens)
-        up_slope, up_b_slope = relu.relu_slopes(slope @ down_w, hidden)
+        up_slope = slope @ down_w
+        up_b_slope = sums.relu_slopes(up_slope, hidden, into=up_slope)
         between_slope, norm2_w_slope, norm2_b_slope, mix_b_slope, down_b_slope = norm.residual_backward(
             between, norm2_w, norm2_b, up_slope @ up_w, slope, sizes.epsilon
         )
         qkv_slope = torch.empty_like(qkv)
-        kernels().backward_kernel[(shape[0],)](
-            qkv, present, between_slope @ mix_w, qkv_slope, **sizes.constants()
+        kernels().backward_kernel[(shape[1],)](
+            qkv, present, between_slope @ mix_w, qkv_slope, shape[1], **sizes.constants()
         )  # fmt: skip
         token_slope, norm_w_slope, norm_b_slope, _, _ = norm.residual_backward(
             tokens, norm_w, norm_b, qkv_slope @ qkv_w, between_slope, sizes.epsilon
         )
         return (
             *(token_slope.view(shape), None, None, norm_w_slope, norm_b_slope),
-            *((qkv_slope.t() @ unit).float(), qkv_slope.sum(0, dtype=torch.float32)),
+            *((qkv_slope.t() @ unit).float(), sums.column_sums(qkv_slope)),
             *((between_slope.t() @ mixed).float(), mix_b_slope, norm2_w_slope, norm2_b_slope),
             *((up_slope.t() @ unit2).float(), up_b_slope, (slope.t() @ hidden).float(), down_b_slope),
         )

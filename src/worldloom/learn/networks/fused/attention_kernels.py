@@ -1,9 +1,10 @@
 # mypy: ignore-errors
 """Triton kernels of self-attention in sets of T tokens, padded to TP, with heads of W units, padded to WP.
 
-A program takes a set, one head after the other; its weights stay on the chip. Rows [., 3 HEADS W] hold the queries of
-all heads, then the keys, then the values. Names in capitals are compile-time constants. Sums and softmax are float32.
-With two warps products are those of 16 x 8 tiles: the larger ones of a Hopper GPU waste most of theirs on small heads.
+A program takes a set, one head after the other; its weights stay on the chip. Rows of tokens are [T, sets]; those of 3
+HEADS W numbers hold the queries of all heads, then the keys, then the values. Names in capitals are compile-time
+constants. Sums and softmax are float32. With two warps products are those of 16 x 8 tiles: the larger ones of a Hopper
+GPU waste most of theirs on small heads.
 """
 
 import triton
@@ -13,10 +14,12 @@ FAR = tl.constexpr(-1.0e30)
 
 
 @triton.jit
-def places(set_number, head, T: tl.constexpr, TP: tl.constexpr, HEADS: tl.constexpr, W: tl.constexpr, WP: tl.constexpr):
+def places(
+    number, sets, head, T: tl.constexpr, TP: tl.constexpr, HEADS: tl.constexpr, W: tl.constexpr, WP: tl.constexpr
+):
     """Offsets [TP, WP] of a head in rows of 3 HEADS W and of HEADS W, and which of them exist."""
     t, w = tl.arange(0, TP), tl.arange(0, WP)
-    row = (set_number.to(tl.int64) * T + t)[:, None]
+    row = (t.to(tl.int64) * sets + number)[:, None]
     column = (head * W + w)[None, :]
     return row * (3 * HEADS * W) + column, row * (HEADS * W) + column, (t < T)[:, None] & (w < W)[None, :]
 
@@ -31,14 +34,14 @@ def attended(q, k, allowed, SCALE: tl.constexpr, PRECISION: tl.constexpr):
 
 @triton.jit
 def forward_kernel(
-    qkv_ptr, present_ptr, mixed_ptr,
+    qkv_ptr, present_ptr, mixed_ptr, sets,
     T: tl.constexpr, TP: tl.constexpr, HEADS: tl.constexpr, W: tl.constexpr, WP: tl.constexpr,
     SCALE: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     number, t = tl.program_id(0), tl.arange(0, TP)
-    allowed = (tl.load(present_ptr + number.to(tl.int64) * T + t, mask=t < T, other=0) != 0)[None, :]
+    allowed = (tl.load(present_ptr + t.to(tl.int64) * sets + number, mask=t < T, other=0) != 0)[None, :]
     for head in range(HEADS):
-        at, out_at, inside = places(number, head, T, TP, HEADS, W, WP)
+        at, out_at, inside = places(number, sets, head, T, TP, HEADS, W, WP)
         q = tl.load(qkv_ptr + at, mask=inside, other=0.0)
         k = tl.load(qkv_ptr + at + HEADS * W, mask=inside, other=0.0)
         v = tl.load(qkv_ptr + at + 2 * HEADS * W, mask=inside, other=0.0)
@@ -49,14 +52,14 @@ def forward_kernel(
 
 @triton.jit
 def backward_kernel(
-    qkv_ptr, present_ptr, mixed_slope_ptr, qkv_slope_ptr,
+    qkv_ptr, present_ptr, mixed_slope_ptr, qkv_slope_ptr, sets,
     T: tl.constexpr, TP: tl.constexpr, HEADS: tl.constexpr, W: tl.constexpr, WP: tl.constexpr,
     SCALE: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     number, t = tl.program_id(0), tl.arange(0, TP)
-    allowed = (tl.load(present_ptr + number.to(tl.int64) * T + t, mask=t < T, other=0) != 0)[None, :]
+    allowed = (tl.load(present_ptr + t.to(tl.int64) * sets + number, mask=t < T, other=0) != 0)[None, :]
     for head in range(HEADS):
-        at, out_at, inside = places(number, head, T, TP, HEADS, W, WP)
+        at, out_at, inside = places(number, sets, head, T, TP, HEADS, W, WP)
         q = tl.load(qkv_ptr + at, mask=inside, other=0.0)
         k = tl.load(qkv_ptr + at + HEADS * W, mask=inside, other=0.0)
         v = tl.load(qkv_ptr + at + 2 * HEADS * W, mask=inside, other=0.0)

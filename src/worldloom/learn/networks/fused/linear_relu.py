@@ -7,30 +7,50 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from worldloom.learn.networks.fused import sums
+from worldloom.learn.networks.fused.support import compiles, may_run
+
+NAME = "rectified layers"
+
 
 def usable(values: Tensor) -> bool:
-    """Whether the operation supports ``values``: float32 on a GPU."""
-    return (
-        bool(values.is_cuda)
-        and values.ndim == 2
-        and values.dtype == torch.float32
-        and not torch.is_autocast_enabled("cuda")
-    )
+    """Whether the operation supports ``values``: float32 or bfloat16 [N, inputs] on a GPU."""
+    return may_run(values) and values.ndim == 2 and len(values) > 0
 
 
 class _LinearReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        outputs: Tensor = torch._addmm_activation(bias, values, weight.t())
+        kind = torch.bfloat16 if torch.is_autocast_enabled("cuda") else values.dtype
+        ctx.kind = values.dtype
+        values, weight = values.to(kind), weight.to(kind)
+        with torch.autocast("cuda", enabled=False):
+            outputs: Tensor = torch._addmm_activation(bias.to(kind), values, weight.t())
         ctx.save_for_backward(values, weight, outputs)
         return outputs
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
         values, weight, outputs = ctx.saved_tensors
-        linear_gradient = torch.ops.aten.threshold_backward(gradient, outputs, 0)
-        input_gradient = linear_gradient @ weight if ctx.needs_input_grad[0] else None
-        return input_gradient, linear_gradient.t() @ values, linear_gradient.sum(0)
+        if _has_kernel(outputs):
+            linear_gradient = torch.empty_like(outputs)
+            bias_gradient = sums.relu_slopes(gradient.contiguous(), outputs, into=linear_gradient)
+        else:
+            linear_gradient = torch.ops.aten.threshold_backward(gradient, outputs, 0)
+            bias_gradient = linear_gradient.sum(0, dtype=torch.float32)
+        input_gradient = (linear_gradient @ weight).to(ctx.kind) if ctx.needs_input_grad[0] else None
+        return input_gradient, (linear_gradient.t() @ values).float(), bias_gradient
+
+
+def _has_kernel(outputs: Tensor) -> bool:
+    """Whether one kernel computes the gradients of bias and ReLU."""
+    units = outputs.shape[1]
+
+    def run() -> None:
+        row = torch.zeros_like(outputs[:1])
+        sums.relu_slopes(row, row, into=row)
+
+    return sums.kernels() is not None and units <= sums.MAX_UNITS and compiles((NAME, units, outputs.dtype), run)
 
 
 def linear_relu(layer: nn.Linear, values: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from worldloom.learn.device.backward import parameter_gradients
 from worldloom.learn.networks.fused.support import compiles
 from worldloom.learn.networks.mlp import MLP
 
+NAME = "small networks"
 WIDTHS = (16, 32, 64)
 """Hidden units for which there is a kernel."""
 MAX_INPUTS, MAX_OUTPUTS = 128, 64
@@ -95,7 +96,7 @@ class FusedActorCritic:
             and values.dtype == torch.float32
             and not torch.is_autocast_enabled("cuda")
             and kernels() is not None
-            and compiles(("small networks", *self.sizes(), self.shared), lambda: self._try(values))
+            and compiles((NAME, *self.sizes(), self.shared), lambda: self._try(values))
         )
 
     def _try(self, values: Tensor) -> None:

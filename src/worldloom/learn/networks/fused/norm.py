@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
 from worldloom.learn.device.backward import parameter_gradients
-from worldloom.learn.networks.fused.support import compiles, may_run
+from worldloom.learn.networks.fused.support import compiles, may_run, note
 
+NAME = "layer normalization"
 MAX_UNITS = 1024
 TILE = 2048
 """Elements of the rows that a program takes at a time."""
@@ -45,7 +46,7 @@ def usable(norm: nn.LayerNorm, values: Tensor, activation: Kind = "none") -> boo
         and norm.weight.dtype == torch.float32
         and values.shape[-1] == units <= MAX_UNITS
         and values.numel() > 0
-        and compiles(("layer normalization", units, activation, values.dtype), lambda: _try(norm, values, activation))
+        and compiles((NAME, units, activation, values.dtype), lambda: _try(norm, values, activation))
     )
 
 
@@ -84,6 +85,7 @@ class NormedLayers(nn.Sequential):
                 continue
             products = nn.functional.linear(values, linear.weight)
             if usable(norm, products, self.activation):
+                note(self, NAME)
                 values = fused_norm(norm, products, linear.bias, self.activation)
             else:
                 values = activation(norm(products + linear.bias.to(products.dtype)))
@@ -183,9 +185,14 @@ def _backward(
 def _constants(values: Tensor, kind: Kind, biased: bool, residual: bool, epsilon: float) -> tuple[int, dict[str, Any]]:
     """Rows of ``values`` [..., units], and the constants of the kernels."""
     units = values.shape[-1]
-    padded = 1 << (units - 1).bit_length()
-    sizes = {"D": units, "DP": padded, "BM": max(1, TILE // padded), "EPSILON": epsilon, "num_warps": WARPS}
+    sizes = tile(units, epsilon)
     return values.numel() // units, {**sizes, "KIND": kind, "BIASED": biased, "RESIDUAL": residual}
+
+
+def tile(units: int, epsilon: float) -> dict[str, Any]:
+    """Constants of kernels over rows of so many units."""
+    padded = 1 << (units - 1).bit_length()
+    return {"D": units, "DP": padded, "BM": max(1, TILE // padded), "EPSILON": epsilon, "num_warps": WARPS}
 
 
 def _programs(rows: int, constants: dict[str, Any]) -> int:

@@ -6,10 +6,22 @@ import warnings
 from collections.abc import Callable, Hashable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 _compiled: dict[Hashable, bool] = {}
 """Whether kernels compile and run, by what they compute."""
+
+
+def note(module: nn.Module, part: str) -> None:
+    """Record that kernels compute a ``part`` of a module, see :func:`fused_parts`."""
+    module.__dict__["fused_part"] = part
+
+
+def fused_parts(network: nn.Module) -> tuple[str, ...]:
+    """The parts of a network that kernels computed in its last calls, in alphabetical order."""
+    return tuple(
+        sorted({module.__dict__["fused_part"] for module in network.modules() if "fused_part" in module.__dict__})
+    )
 
 
 def may_run(values: Tensor) -> bool:
