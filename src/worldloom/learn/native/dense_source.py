@@ -9,6 +9,9 @@ from __future__ import annotations
 TILE_ROWS = {"LANES_16": 8, "!LANES_16": 4}
 """Rows of a tile of two vectors each, by processor; its sums fit into the registers."""
 
+INNER = 128
+"""Terms of a product's sums that are added at a time, whose factors stay in the first cache."""
+
 WIDE_VECTORS = "defined(__AVX512F__)"
 """The condition for vectors of 16 numbers."""
 
@@ -38,17 +41,24 @@ def _tile(rows: int, vectors: int) -> str:
         for r, v in cells
     )
     load = " ".join(f"Floats b{v} = *(const Floats*)(b + {v} * LANES);" for v in range(vectors))
-    add = " ".join(f"s{r}{v} += a[{r} * a_row] * b{v};" for r, v in cells)
+    places = ("0", "a_row", "2 * a_row", "three_rows")
+    add = " ".join(f"s{r}{v} += a{r // 4}[{places[r % 4]}] * b{v};" for r, v in cells)
+    groups = range((rows + 3) // 4)
+    pointers = " ".join(f"const float* a{group} = a + {4 * group} * a_row;" for group in groups)
+    advance = " ".join(f"a{group} += a_column;" for group in groups)
     store = " ".join(f"*(Floats*)(c + {r} * c_row + {v} * LANES) = s{r}{v};" for r, v in cells)
     return f"""
     WIDE void tile_{rows}_{vectors}(const float* a, long a_row, long a_column, const float* b, long b_row,
                                     const float* start, long start_row, float* c, long c_row, long inner) {{
         FUSED
         {begin}
+        long three_rows = 3 * a_row;
+        asm("" : "+r"(three_rows));
+        {pointers}
         for (long i = 0; i < inner; ++i) {{
             {load}
             {add}
-            a += a_column;
+            {advance}
             b += b_row;
         }}
         {store}
@@ -64,9 +74,8 @@ def _panel(tile_rows: int, vectors: int) -> str:
     """A loop over the rows of a product, for some columns."""
     height = 2 * tile_rows // vectors
     call = (
-        "Local::tile_{}_" + str(vectors) + "(a.data + m * (long)a_row, a_row, a_column, b.data + n, b_row, "
-        "start.data ? start.data + m * (long)start_row + n : nullptr, start_row, "
-        "c.data + m * (long)c_row + n, c_row, inner);"
+        "Local::tile_{}_" + str(vectors) + "(a_data + m * (long)a_row, a_row, a_column, b_data + n, b_row, "
+        "s_data ? s_data + m * s_row + n : nullptr, s_row, c.data + m * (long)c_row + n, c_row, end - first);"
     )
     return f"""
         int m = 0;
@@ -77,10 +86,17 @@ def _panel(tile_rows: int, vectors: int) -> str:
 def _product(tile_rows: int) -> str:
     return f"""struct Local {{{_tiles(tile_rows)}
 }};
-int n = 0;
-for (; n + 2 * LANES <= columns; n += 2 * LANES) {{{_panel(tile_rows, 2)}
-}}
-for (; n < columns; n += LANES) {{{_panel(tile_rows, 1)}
+for (long first = 0, end; first == 0 || first < inner; first = end) {{
+    end = first + {INNER} < inner ? first + {INNER} : inner;
+    const float* a_data = a.data + first * a_column;
+    const float* b_data = b.data + first * b_row;
+    const float* s_data = first ? c.data : start.data;
+    long s_row = first ? c_row : start_row;
+    int n = 0;
+    for (; n + 2 * LANES <= columns; n += 2 * LANES) {{{_panel(tile_rows, 2)}
+    }}
+    for (; n < columns; n += LANES) {{{_panel(tile_rows, 1)}
+    }}
 }}"""
 
 

@@ -138,6 +138,7 @@ class PolicyMinibatch(Minibatch):
         extra = 0 if self.policy.log_std is None else self.policy.log_std.numel()
         super().__init__(step.passes, step.optimizer, samples, step.statistics, extra, separate_step, step.threads)
         self.count = torch.zeros(1)
+        self._chosen = torch.zeros(len(batch.returns), dtype=torch.bool)
 
     def set_coefficients(self, settings: Weights) -> None:
         """Set the coefficients of the loss for the following steps."""
@@ -157,11 +158,17 @@ class PolicyMinibatch(Minibatch):
 
     def gradient(self, indices: Tensor) -> Tensor:
         """Compute the gradient for :meth:`take_step`, with arguments and result as in :meth:`step`."""
-        self.indices.copy_(indices)
+        self.indices.copy_(self._in_order(indices))
         if not self.ranks.is_single:
             self._exchange_advantages()
         self.compute_gradient()
         return self.statistics
+
+    def _in_order(self, indices: Tensor) -> Tensor:
+        """Different ``indices`` in ascending order, in which the processor fetches samples ahead."""
+        self._chosen.zero_()
+        self._chosen[indices] = True
+        return self._chosen.nonzero().view(-1)
 
     def _exchange_advantages(self) -> None:
         """Standardize the advantages over all processes."""
