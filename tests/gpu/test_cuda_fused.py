@@ -5,6 +5,7 @@ import torch
 
 from worldloom.learn import ActionSpec, ObservationSpec, Policy, PolicyConfig, PolicySpec
 from worldloom.learn.device.gather import gather, scatter_rows
+from worldloom.learn.networks.fused import support
 from worldloom.learn.networks.fused.mlp import FusedActorCritic, kernels
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(kernels() is None, reason="Triton is not installed")]
@@ -74,6 +75,7 @@ def test_a_compiler_that_fails_leaves_the_plain_layers(monkeypatch):
         raise RuntimeError("no such instruction")
 
     monkeypatch.setattr(FusedActorCritic, "__call__", fails)
+    monkeypatch.setattr(support, "_compiled", {})
     with pytest.warns(UserWarning, match="training is slower"):
         parameters, _, _ = policy({"sight": torch.zeros(3, 4, device="cuda")}, policy.initial_state(0, "cuda"))
     assert parameters.shape == (3, 2)

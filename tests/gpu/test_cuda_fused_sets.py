@@ -14,11 +14,11 @@ from worldloom.learn.networks.layers import linear
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(kernels() is None, reason="Triton is not installed")]
 
 
-def assert_as_close(found, exact, rounded):
-    """At most half as much further from the exact results than PyTorch's layers are."""
+def assert_as_close(found, exact, rounded, factor=1.5):
+    """At most ``factor`` times as far from the exact results as PyTorch's layers are."""
     for one, other, plain in zip(found, exact, rounded, strict=True):
         one, plain = one.detach().float(), plain.detach().float()
-        assert (one - other).norm() <= 1.5 * (plain - other).norm() + 1e-3 * other.norm()
+        assert (one - other).norm() <= factor * (plain - other).norm() + 1e-3 * other.norm()
 
 
 @pytest.fixture
@@ -63,7 +63,8 @@ def test_an_encoder_by_kernels_is_as_precise_as_pytorchs(own, layers, rows, bf16
         rounded = results()
     torch.set_float32_matmul_precision("highest")
     exact = [result.detach() for result in results()]
-    assert_as_close(found, exact, rounded)
+    # PyTorch's attention has exact products of float32, that of the kernels has TF32.
+    assert_as_close(found, exact, rounded, factor=1.5 if bf16 else 3.0)
 
 
 def test_exact_products_are_left_to_pytorch():
