@@ -17,6 +17,7 @@ def test_list_shows_every_world(worldloom):
     assert "CartPole-v1" in out
     assert "1 Cart" in out
     assert "HalfCheetah" in out
+    assert "`worldloom play WORLD --pretrained`: Acrobot-v1, " in out
 
 
 class Swarm(wl.World):
@@ -41,7 +42,8 @@ def test_list_as_json(worldloom):
     assert cartpole["entities"] == {"Cart": 1}
     assert cartpole["actions"] == {"Cart.push": "Discrete(n=2)"}
     assert cartpole["observations"] == {"Cart.sight": "float (4)"}
-    assert cartpole["max_steps"] == 500
+    assert cartpole["max_steps"] == 500 and cartpole["pretrained"]
+    assert not next(world for world in json.loads(out) if world["id"] == "HideSeek-v0")["pretrained"]
 
 
 def test_doctor_names_versions_devices_and_cache(worldloom):

@@ -18,10 +18,18 @@ def test_the_id_of_a_world_takes_the_place_of_a_run(worldloom, tmp_path):
     assert code == 0 and (tmp_path / "cart.safetensors").is_file()
 
 
+def test_exported_policies_of_several_worlds_do_not_overwrite_each_other(worldloom, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for world in ("CartPole-v1", "Acrobot-v1"):
+        assert worldloom("export", world, "--pretrained", "--to", "safetensors")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["Acrobot-v1.safetensors", "CartPole-v1.safetensors"]
+
+
 def test_a_training_starts_from_them(worldloom, tmp_path):
-    few = ("--device", "cpu", "--num-envs", "8", "--total-steps", "8192", "--quiet", "--no-video", "--json")
+    few = ("--device", "cpu", "--num-envs", "8", "--total-steps", "8192", "--no-video", "--json")
     run = ("--learning-rate", "1e-9", "--run-dir", tmp_path / "run")
-    code, out, _ = worldloom("train", "CartPole-v1", *few, *run, "--start-from", "pretrained")
+    code, out, err = worldloom("train", "CartPole-v1", *few, *run, "--start-from", "pretrained")
+    assert "starts from" in err and "CartPole-v1.policies" in err.replace("\n", "")
     assert code == 0 and json.loads(out)["mean_return"] > 300.0
     assert json.loads((tmp_path / "run" / "config.json").read_text())["start_from"] == "pretrained"
 

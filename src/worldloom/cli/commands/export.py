@@ -27,8 +27,8 @@ class Export(RunCommand):
     """Format: onnx (needs the extra `export`), torchscript (a program: load it only where you trust it), safetensors,
     or policies."""
     out: str = ""
-    """The file; by default policy.onnx, policy.pt, policy.safetensors or WORLD.policies in the folder of the run, or in
-    the current one for a file of policies."""
+    """The file; by default policy.onnx, policy.pt, policy.safetensors or WORLD.policies in the folder of the run. For a
+    file of policies WORLD.onnx and so on in the current folder."""
     policy: str = ""
     """Name of the policy, where the run has several."""
     json: Json = False

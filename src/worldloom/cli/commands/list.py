@@ -18,6 +18,7 @@ from worldloom.envs.dm_suite.family import suite_summary
 from worldloom.envs.hanabi.family import games_summary as hanabi_summary
 from worldloom.envs.mujoco.family import tasks_summary
 from worldloom.envs.overcooked.family import layouts_summary
+from worldloom.learn.runs.pretrained import pretrained_worlds
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json, Switch
 
@@ -43,6 +44,8 @@ class List:
         for world in worlds:
             if not world["available"]:
                 console.out().print(f"{world['id']}: {world['doc']}", soft_wrap=True, markup=False)
+        names = ", ".join(pretrained_worlds())
+        console.out().print(f"With trained policies, for `worldloom play WORLD --pretrained`: {names}.", soft_wrap=True)
         console.out().print(suite_summary(), soft_wrap=True)
         console.out().print(tasks_summary(), soft_wrap=True)
         console.out().print(hanabi_summary(), soft_wrap=True)
@@ -73,6 +76,7 @@ def describe(definition: Definition) -> dict[str, Any]:
         "actions": {name: repr(field.space) for name, (_, field) in definition.actions().items()},
         "observations": {name: _shape(field) for name, (_, field) in definition.observations().items()},
         "max_steps": definition.max_steps,
+        "pretrained": definition.id in pretrained_worlds(),
         "available": True,
     }
 
@@ -86,6 +90,7 @@ def _describe_unavailable(id: str, reason: str) -> dict[str, Any]:
         "actions": {},
         "observations": {},
         "max_steps": 0,
+        "pretrained": False,
         "available": False,
     }
 

@@ -66,6 +66,8 @@ class ConsoleCallback(Callback):
                 details["actions"] = "masked by the world"
             if trainer.device.type == "cpu" and (kernels := trainer.kernels()):
                 details["kernels"] = format_kernels(kernels)
+            if starts := _starts(trainer):
+                details["starts from"] = starts
             if trainer.steps:
                 details["from step"] = f"{trainer.steps:,}"
             for notice in filter(None, (trainer.simulation.definition.notice, trainer.notice)):
@@ -74,6 +76,13 @@ class ConsoleCallback(Callback):
 
     def on_iteration(self, trainer: Trainer, progress: Progress) -> None:
         self.update(progress)
+
+
+def _starts(trainer: Trainer) -> str:
+    """Where policies that are trained come from; empty where they are new or the training goes on."""
+    learners = {} if trainer.steps else getattr(trainer, "learners", {})
+    sources = {learner.saved.source for learner in learners.values() if learner.train and learner.saved is not None}
+    return ", ".join(sorted(map(str, sources)))
 
 
 def format_kernels(kernels: dict[str, str]) -> str:

@@ -56,7 +56,8 @@ def export_run(
     Args:
         run: The folder of the run.
         to: ``onnx``, ``torchscript`` or ``safetensors``.
-        path: The file; None for ``policy`` with the format's suffix in the folder of the run.
+        path: The file; None for ``policy`` with the format's suffix in the folder of the run. For a file of policies
+            it has the id of the world, in the current folder.
         policy: Name of the policy; empty where the run has one.
         checkpoint: ``last``, ``best``, or one of its checkpoints by name or path.
         env: The file that registers the run's world; empty for a world that is already registered.
@@ -74,6 +75,8 @@ def export_run(
         agent_group, actor = actors[name]
         masked = agent_group.mask() is not None
     stem = "policy" if len(actors) == 1 else f"policy_{name}"
+    if not saved.folder.expanduser().is_dir():
+        stem = stem.replace("policy", saved.definition.id, 1)
     target = _target(saved, path, f"{stem}{SUFFIXES[to]}")
     facts = {
         "world": saved.definition.id,
