@@ -103,8 +103,8 @@ class _FusedLayer(torch.autograd.Function):
     def forward(ctx: Any, tokens: Tensor, present: Tensor, sizes: _Sizes, *parameters: Tensor) -> Tensor:
         norm_w, norm_b, qkv_w, qkv_b, mix_w, mix_b, norm2_w, norm2_b, up_w, up_b, down_w, down_b = parameters
         kind, shape = tokens.dtype, tokens.shape
-        qkv_w, qkv_b, mix_w, up_w, up_b, down_w, down_b = (
-            parameter.to(kind) for parameter in (qkv_w, qkv_b, mix_w, up_w, up_b, down_w, down_b)
+        qkv_w, qkv_b, mix_w, up_w, up_b, down_w = (
+            parameter.to(kind) for parameter in (qkv_w, qkv_b, mix_w, up_w, up_b, down_w)
         )
         tokens, present = tokens.contiguous().view(-1, sizes.units), present.contiguous().view(torch.uint8)
         with torch.autocast("cuda", enabled=False):
@@ -112,9 +112,11 @@ class _FusedLayer(torch.autograd.Function):
             qkv = torch.addmm(qkv_b, unit, qkv_w.t())
             mixed = torch.empty_like(tokens)
             kernels().forward_kernel[(shape[1],)](qkv, present, mixed, shape[1], **sizes.constants())
-            between, unit2 = norm.residual_forward(mixed @ mix_w.t(), mix_b, tokens, norm2_w, norm2_b, sizes.epsilon)
+            between, outputs, unit2 = norm.residual_forward(
+                mixed @ mix_w.t(), mix_b, tokens, norm2_w, norm2_b, down_b, sizes.epsilon
+            )
             hidden = torch._addmm_activation(up_b, unit2, up_w.t())
-            outputs = torch.addmm(between, hidden, down_w.t()).add_(down_b)
+            outputs.addmm_(hidden, down_w.t())
         ctx.sizes = sizes
         ctx.save_for_backward(
             *(tokens, present, unit, qkv, mixed, between, unit2, hidden),

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
 from worldloom.learn.device.backward import parameter_gradients
+from worldloom.learn.networks.fused.sums import sum_parts
 from worldloom.learn.networks.fused.support import compiles, may_run, note
 
 NAME = "layer normalization"
@@ -22,7 +23,7 @@ MAX_UNITS = 1024
 TILE = 2048
 """Elements of the rows that a program takes at a time."""
 WARPS = 4
-PROGRAMS = 1056
+PROGRAMS = 1024
 
 Kind = Literal["none", "tanh", "relu", "elu", "selu"]
 
@@ -100,7 +101,7 @@ class _FusedNorm(torch.autograd.Function):
         values = values.contiguous()
         ctx.save_for_backward(values, linear_bias, weight, bias)
         ctx.kind, ctx.epsilon = kind, epsilon
-        return _forward(values, linear_bias, None, weight, bias, kind, epsilon)[1]
+        return _forward(values, linear_bias, None, None, weight, bias, kind, epsilon)[2]
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
@@ -111,14 +112,24 @@ class _FusedNorm(torch.autograd.Function):
 
 def forward(values: Tensor, weight: Tensor, bias: Tensor, epsilon: float) -> Tensor:
     """Layer normalization of [N, units]."""
-    return _forward(values, None, None, weight, bias, "none", epsilon)[1]
+    return _forward(values, None, None, None, weight, bias, "none", epsilon)[2]
 
 
 def residual_forward(
-    values: Tensor, added: Tensor, residual: Tensor, weight: Tensor, bias: Tensor, epsilon: float
-) -> tuple[Tensor, Tensor]:
-    """``values + added + residual`` for [N, units], [units] and [N, units]; and its normalization."""
-    return _forward(values, added, residual, weight, bias, "none", epsilon)
+    values: Tensor,
+    added: Tensor,
+    residual: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    next_added: Tensor,
+    epsilon: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``values + added + residual`` for [N, units], [units] and [N, units].
+
+    Returns:
+        The sum, the sum plus ``next_added`` [units], and the normalized sum.
+    """
+    return _forward(values, added, residual, next_added, weight, bias, "none", epsilon)
 
 
 def residual_backward(
@@ -143,21 +154,22 @@ def _forward(
     values: Tensor,
     added: Tensor | None,
     residual: Tensor | None,
+    next_added: Tensor | None,
     weight: Tensor,
     bias: Tensor,
     kind: Kind,
     epsilon: float,
-) -> tuple[Tensor, Tensor]:
-    """The sum of all inputs, where there is a ``residual``, and the outputs."""
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The sum of all inputs, and with ``next_added``, where there is a ``residual``; and the outputs."""
     rows, constants = _constants(values, kind, added is not None, residual is not None, epsilon)
     outputs = torch.empty_like(values)
-    total = outputs if residual is None else torch.empty_like(values)
+    total, start = (outputs, outputs) if residual is None else (torch.empty_like(values), torch.empty_like(values))
     kernels().forward_kernel[(_programs(rows, constants),)](
         *(values, weight if added is None else added, values if residual is None else residual),
-        *(weight, bias, total, outputs, rows),
+        *(weight, bias, weight if next_added is None else next_added, total, start, outputs, rows),
         **constants,
     )
-    return total, outputs
+    return total, start, outputs
 
 
 def _backward(
@@ -179,7 +191,7 @@ def _backward(
         *(slope, slope if total_slope is None else total_slope, value_slope, parts, rows),
         **constants,
     )
-    return value_slope, parts.sum(0)
+    return value_slope, sum_parts(parts)
 
 
 def _constants(values: Tensor, kind: Kind, biased: bool, residual: bool, epsilon: float) -> tuple[int, dict[str, Any]]:

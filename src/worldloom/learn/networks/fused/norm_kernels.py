@@ -35,11 +35,11 @@ def biased_rows(x_ptr, linear_bias, at, c, inside, D: tl.constexpr, BIASED: tl.c
 
 @triton.jit
 def forward_kernel(
-    x_ptr, linear_bias, residual_ptr, weight, bias, total_ptr, out_ptr, rows,
+    x_ptr, linear_bias, residual_ptr, weight, bias, next_bias, total_ptr, start_ptr, out_ptr, rows,
     D: tl.constexpr, DP: tl.constexpr, BM: tl.constexpr, KIND: tl.constexpr, BIASED: tl.constexpr,
     RESIDUAL: tl.constexpr, EPSILON: tl.constexpr,
 ):  # fmt: skip
-    """With RESIDUAL rows are added to the inputs, and the sum is stored as well."""
+    """With RESIDUAL rows are added to the inputs, and the sum is stored as well, also with another bias."""
     c = tl.arange(0, DP)
     scale, shift = tl.load(weight + c, mask=c < D, other=0.0), tl.load(bias + c, mask=c < D, other=0.0)
     for tile in range(tl.program_id(0), tl.cdiv(rows, BM), tl.num_programs(0)):
@@ -51,6 +51,8 @@ def forward_kernel(
             total = x.to(total_ptr.dtype.element_ty)
             tl.store(total_ptr + at, total, mask=inside)
             x = total.to(tl.float32)  # as the backward pass reads it
+            start = x + tl.load(next_bias + c, mask=c < D, other=0.0)[None, :]
+            tl.store(start_ptr + at, start.to(start_ptr.dtype.element_ty), mask=inside)
         unit, _inverse = normalized(x, inside, D, EPSILON)
         out = activated(unit * scale[None, :] + shift[None, :], KIND)
         tl.store(out_ptr + at, out.to(out_ptr.dtype.element_ty), mask=inside)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from worldloom.learn.device.backward import parameter_gradients
 from worldloom.learn.networks.entities.attention import AttentionLayer
 from worldloom.learn.networks.fused import attention, norm
-from worldloom.learn.networks.fused.sums import column_sums, relu_slopes
+from worldloom.learn.networks.fused.sums import column_sums, relu_slopes, sum_parts
 from worldloom.learn.networks.fused.support import compiles, may_run
 
 NAME = "attention"
@@ -166,4 +166,4 @@ class _Pool(torch.autograd.Function):
         kernels().pool_backward_kernel[(ctx.programs,)](
             tokens, present, weight, slope.contiguous(), token_slope, parts, sets, count, **ctx.constants
         )
-        return token_slope, None, *parts.sum(0), None
+        return token_slope, None, *sum_parts(parts), None

@@ -12,7 +12,7 @@ from torch import Tensor
 MAX_UNITS = 4096
 TILE = 4096
 """Elements of the rows that a program takes at a time."""
-WARPS, PROGRAMS = 4, 1056
+WARPS, PROGRAMS = 4, 1024
 
 
 @cache
@@ -51,4 +51,12 @@ def _sums(slope: Tensor, outputs: Tensor | None, into: Tensor) -> Tensor:
         *(slope, slope if outputs is None else outputs, into, parts, rows),
         **{"D": units, "DP": padded, "BM": size, "RELU": outputs is not None, "num_warps": WARPS},
     )
+    return sum_parts(parts)
+
+
+def sum_parts(parts: Tensor) -> Tensor:
+    """The sums over the first axis, of up to 1,024 programs: in two steps, which occupy more of a GPU."""
+    side = math.isqrt(len(parts))
+    if side * side == len(parts) > 1:
+        parts = parts.unflatten(0, (side, side)).sum(1)
     return parts.sum(0)
