@@ -116,3 +116,17 @@ def test_settings_and_storage_may_change_between_steps():
         changed.take_step(loss_weights(0.2, 0.0, 2.0, 0.1))
     assert torch.equal(case.optimizer.gradient, fresh.optimizer.gradient)
     assert not torch.equal(case.optimizer.gradient, first)
+
+
+def test_the_order_of_a_minibatch_of_a_large_rollout_does_not_matter(monkeypatch):
+    flats = []
+    for least in (1, 10_000):
+        monkeypatch.setattr("worldloom.learn.native.policy_step.ORDERED_FROM", least)
+        for order in (torch.arange(0, 3000, 3), torch.arange(0, 3000, 3).flip(0)):
+            case = random_case(CATEGORICAL, samples=3000)
+            case.take_step(loss_weights(0.2, 0.0, 0.5, 0.01), order, standardize=True)
+            flats.append(case.optimizer.flat)
+    ascending, reversed_in_order, kept, reversed_kept = flats
+    assert torch.equal(ascending, reversed_in_order) and torch.equal(ascending, kept)
+    assert not torch.equal(kept, reversed_kept)
+    torch.testing.assert_close(kept, reversed_kept, rtol=1e-4, atol=1e-5)

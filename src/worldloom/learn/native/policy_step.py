@@ -25,6 +25,8 @@ from worldloom.learn.networks.policy import Policy
 from worldloom.learn.rollout.storage import RolloutBatch
 from worldloom.learn.training.optimizer import FlatAdam
 
+ORDERED_FROM = 1 << 15
+"""Samples of a rollout from which those of a minibatch are read in order: fewer stay in the second cache."""
 CAPACITY = 4
 """Maximum number of recorded minibatches: they differ in their size or their storage."""
 
@@ -165,7 +167,9 @@ class PolicyMinibatch(Minibatch):
         return self.statistics
 
     def _in_order(self, indices: Tensor) -> Tensor:
-        """Different ``indices`` in ascending order, in which the processor fetches samples ahead."""
+        """Different ``indices`` in ascending order, in which the processor fetches samples ahead; few as they are."""
+        if len(self._chosen) < ORDERED_FROM:
+            return indices
         self._chosen.zero_()
         self._chosen[indices] = True
         return self._chosen.nonzero().view(-1)
