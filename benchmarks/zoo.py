@@ -72,9 +72,9 @@ def train(world: str, folder: Path, device: str) -> None:
     subprocess.run([sys.executable, "-m", *command_of(world), *options], check=True, stdout=subprocess.DEVNULL)
 
 
-def card_of(world: str, folder: Path, device: str) -> dict[str, Any]:
-    """What is known of the policies of a run: how they were trained, and how they play."""
-    run = open_run(folder)
+def card_of(world: str, folder: Path, path: Path, device: str) -> dict[str, Any]:
+    """What is known of the policies of a run: how they were trained, and how those of the file ``path`` play."""
+    run = open_run(path)
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     machine = describe_machine(resolve(device)[0])
     with run.worlds(num_worlds_for(EPISODES), "cpu", SEED) as worlds:
@@ -120,10 +120,12 @@ def main(settings: Settings) -> None:
         folder = settings.runs / world
         with console.status(f"training in {world}"):
             train(world, folder, settings.device)
+        path = FOLDER / f"{world}{SUFFIX}"
+        half = export_policies(folder, path).stat().st_size > MAX_BYTES
+        export_policies(folder, path, half=half)
         with console.status(f"playing {world}"):
-            card = card_of(world, folder, settings.device)
-        path = export_policies(folder, FOLDER / f"{world}{SUFFIX}", card=card)
-        if path.stat().st_size > MAX_BYTES:
+            card = card_of(world, folder, path, settings.device)
+        if export_policies(folder, path, card=card, half=half).stat().st_size > MAX_BYTES:
             path.unlink()
             raise SystemExit(f"the policies of {world} need more than {MAX_BYTES:,} bytes: train a smaller network")
         console.print(f"{world}: {card['mean_return']:.4g} in {card['seconds']:,.0f} s, {path.stat().st_size:,} bytes")

@@ -79,6 +79,19 @@ def test_policies_start_from_a_file(run: Path, tmp_path: Path) -> None:
     run_training(replace(request, run_dir=tmp_path / "next"))
 
 
+def test_weights_may_be_rounded(run: Path, tmp_path: Path) -> None:
+    whole, half = (export_policies(run, tmp_path / f"{half}.policies", half=half) for half in (False, True))
+    for name in ("Attacker", "Defender"):
+        exact, rounded = load_policy(whole, name).tensors, load_policy(half, name).tensors
+        for key, value in exact.items():
+            stored = value.half().float() if value.dtype == torch.float32 and value.ndim > 1 else value
+            assert rounded[key].dtype == value.dtype and torch.equal(rounded[key], stored)
+    again = export_policies(half, tmp_path / "again.policies")  # no bit is lost
+    assert torch.equal(played(open_run(again)), played(open_run(half)))
+    large = pretrained("Taxi-v3")
+    assert export_policies(large, tmp_path / "taxi.policies", half=True).stat().st_size < 0.6 * large.stat().st_size
+
+
 def test_bad_files_are_refused(run: Path, tmp_path: Path) -> None:
     path = export_policies(run, tmp_path / "duel.policies")
     data = bytearray(path.read_bytes())
@@ -92,6 +105,7 @@ def test_bad_files_are_refused(run: Path, tmp_path: Path) -> None:
     contents = tensor_file.read(path, KIND, VERSION)
     for change, words in (
         ({"request": None}, "lacks a value that every"),
+        ({"rounded": ["weights"]}, "names rounded weights that it does not have"),
         ({"steps": -1}, "lacks a value that every"),
         ({"request": {**contents.facts["request"], "keep": "x"}}, "'keep' in .* must be a whole number"),
     ):

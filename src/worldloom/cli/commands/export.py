@@ -9,7 +9,7 @@ from typing import Literal
 from worldloom.cli.run_command import RunCommand
 from worldloom.core.base.errors import InputError
 from worldloom.terminal import console
-from worldloom.terminal.flags import Json, Run
+from worldloom.terminal.flags import Json, Run, Switch
 
 
 @dataclass
@@ -29,6 +29,8 @@ class Export(RunCommand):
     out: str = ""
     """The file; by default policy.onnx, policy.pt, policy.safetensors or WORLD.policies in the folder of the run. For a
     file of policies WORLD.onnx and so on in the current folder."""
+    half: Switch = False
+    """Round the weights in a file of policies to float16, for half the size."""
     policy: str = ""
     """Name of the policy, where the run has several."""
     json: Json = False
@@ -38,6 +40,8 @@ class Export(RunCommand):
         from worldloom.learn.export.export_policy import describe_tensor, export_run
 
         source = self.source(self.run_dir)
+        if self.half and self.to != "policies":
+            raise InputError(f"--half is for a file of policies: omit it with --to {self.to}")
         if self.to == "policies":
             return self._write_policies(source)
         with console.keep_stdout_for_json(self.json):
@@ -70,7 +74,12 @@ class Export(RunCommand):
             raise InputError("a file of policies holds all policies of a run: omit --policy")
         allow = self.allow_changed_world
         path = export_policies(
-            source, self.out or None, checkpoint=self.checkpoint, env=self.env, allow_changed_world=allow
+            source,
+            self.out or None,
+            checkpoint=self.checkpoint,
+            env=self.env,
+            allow_changed_world=allow,
+            half=self.half,
         )
         if self.json:
             console.print_json({"file": str(path), "format": self.to})

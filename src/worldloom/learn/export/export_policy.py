@@ -95,6 +95,7 @@ def export_policies(
     env: str = "",
     allow_changed_world: bool = False,
     card: Mapping[str, Any] | None = None,
+    half: bool = False,
 ) -> Path:
     """Write all policies of a run to one file, which ``open_run`` and the commands take in the place of its folder.
 
@@ -105,6 +106,7 @@ def export_policies(
         env: The file that registers the run's world; empty for a world that is already registered.
         allow_changed_world: As for :func:`~worldloom.learn.runs.saved_run.open_run`.
         card: Facts for people, as JSON values by name; None for those of a file ``run``.
+        half: Whether weights are rounded to float16, for a file of half the size.
 
     Returns:
         The path of the file.
@@ -116,7 +118,7 @@ def export_policies(
     if card is None:
         card = read_card(saved.folder) if is_policy_file(saved.folder) else {}
     opponents = {name: load_copy(saved.folder, name) for name in saved.request.opponents}
-    write_file(target, encode_policies(saved.request, saved.checkpoint, opponents, card))
+    write_file(target, encode_policies(saved.request, saved.checkpoint, opponents, card, half))
     return target
 
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from worldloom.core.base import tensor_file
 from worldloom.core.base.errors import InputError
 from worldloom.core.registry.world_files import file_and_id
@@ -30,6 +32,8 @@ from worldloom.learn.runs.training_request import (
 from worldloom.learn.training.world_identity import KEY
 
 KIND, VERSION = "file of trained policies", 1
+ROUNDED = "rounded"
+"""The names of float32 tensors that a file holds in float16."""
 POLICY_PREFIX = "/policy/"
 """What follows the name of a policy in the names of its parameters and statistics in a checkpoint."""
 VALUES_PREFIX = "/values/"
@@ -42,7 +46,11 @@ def is_policy_file(path: Path | str) -> bool:
 
 
 def encode_policies(
-    request: TrainingRequest, checkpoint: Checkpoint, opponents: Mapping[str, SavedPolicy], card: Mapping[str, Any]
+    request: TrainingRequest,
+    checkpoint: Checkpoint,
+    opponents: Mapping[str, SavedPolicy],
+    card: Mapping[str, Any],
+    half: bool = False,
 ) -> bytes:
     """The bytes of a file.
 
@@ -51,14 +59,20 @@ def encode_policies(
         checkpoint: Its checkpoint.
         opponents: Its opponents by the policy that they became. In the file they are policies like the others.
         card: Facts for people, as JSON values.
+        half: Whether weights are rounded to float16. Biases and statistics are not.
     """
     tensors = {k: v for k, v in checkpoint.tensors.items() if POLICY_PREFIX in k or VALUES_PREFIX in k}
+    rounded = [k for k, v in tensors.items() if half and POLICY_PREFIX in k and v.dtype == torch.float32 and v.ndim > 1]
+    tensors |= {k: tensors[k].half() for k in rounded}
+    if any(not tensors[k].isfinite().all() for k in rounded):
+        raise InputError("a weight is too large for float16: write the policies without half")
     facts = {
         "request": request_to_dict(_without_training(request, opponents)),
         "iteration": checkpoint.iteration,
         "steps": checkpoint.steps,
         KEY: checkpoint.state.get(KEY),
         "card": dict(card),
+        ROUNDED: rounded,
     }
     return bytes(tensor_file.encode(KIND, VERSION, unshared(tensors), facts))
 
@@ -71,12 +85,16 @@ def read_policies(path: Path | str) -> tuple[TrainingRequest, Checkpoint]:
     if not isinstance(facts.get("request"), dict) or not is_count(iteration) or not is_count(steps):
         raise InputError(f"{path} lacks a value that every {KIND} has: take another file")
     require_finite(contents.tensors, str(path))
+    rounded = facts.get(ROUNDED, [])
+    if not isinstance(rounded, list) or not all(isinstance(name, str) and name in contents.tensors for name in rounded):
+        raise InputError(f"{path} names rounded weights that it does not have: take another file")
+    tensors = contents.tensors | {name: contents.tensors[name].float() for name in rounded}
     request = request_from_dict(facts["request"], file=path)
     if not all(re.fullmatch(POLICY_NAME, name) for name in (*request.policies, *request.policy_settings)):
         raise InputError(f"{path} names a policy as none can be called: take another file")
     if request.opponents or request.start_from or request.self_play:
         raise InputError(f"{path} needs other runs, as no {KIND} does: take another file")
-    return request, Checkpoint(contents.tensors, {KEY: facts.get(KEY)}, facts["iteration"], facts["steps"], None)
+    return request, Checkpoint(tensors, {KEY: facts.get(KEY)}, facts["iteration"], facts["steps"], None)
 
 
 def read_card(path: Path | str) -> dict[str, Any]:
