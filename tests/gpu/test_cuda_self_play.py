@@ -107,3 +107,14 @@ def test_policies_that_update_side_by_side_learn_the_same(overlap: bool) -> None
     for name, learner in together.learners.items():
         for value, other in zip(learner.policy.parameters(), in_turn.learners[name].policy.parameters(), strict=True):
             assert torch.equal(value, other)
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_a_policy_may_stop_learning_beside_another(overlap: bool) -> None:
+    trainer = PPO(DUEL, replace(CONFIG, overlap=overlap))
+    iterate(trainer, 3)
+    trainer.learners["Attacker"].train = False
+    before = {name: learner.optimizer.flat.clone() for name, learner in trainer.learners.items()}
+    iterate(trainer, 3)
+    kept = {name: torch.equal(before[name], learner.optimizer.flat) for name, learner in trainer.learners.items()}
+    assert kept == {"Attacker": True, "Defender": False}

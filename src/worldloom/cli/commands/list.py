@@ -18,7 +18,7 @@ from worldloom.envs.dm_suite.family import suite_summary
 from worldloom.envs.hanabi.family import games_summary as hanabi_summary
 from worldloom.envs.mujoco.family import tasks_summary
 from worldloom.envs.overcooked.family import layouts_summary
-from worldloom.learn.runs.pretrained import pretrained_worlds
+from worldloom.learn.runs.pretrained import FOLDER, SUFFIX, pretrained_worlds
 from worldloom.terminal import console
 from worldloom.terminal.flags import Json, Switch
 
@@ -76,7 +76,7 @@ def describe(definition: Definition) -> dict[str, Any]:
         "actions": {name: repr(field.space) for name, (_, field) in definition.actions().items()},
         "observations": {name: _shape(field) for name, (_, field) in definition.observations().items()},
         "max_steps": definition.max_steps,
-        "pretrained": definition.id in pretrained_worlds(),
+        "pretrained": (FOLDER / f"{definition.id}{SUFFIX}").is_file(),
         "available": True,
     }
 

@@ -82,7 +82,7 @@ def _starts(trainer: Trainer) -> str:
     """Where policies that are trained come from; empty where they are new or the training goes on."""
     learners = {} if trainer.steps else getattr(trainer, "learners", {})
     sources = {learner.saved.source for learner in learners.values() if learner.train and learner.saved is not None}
-    return ", ".join(sorted(map(str, sources)))
+    return ", ".join(sorted(sources))
 
 
 def format_kernels(kernels: dict[str, str]) -> str:

@@ -49,6 +49,7 @@ class A2C(OnPolicyTrainer):
     """Trains policies with A2C: ``A2C("CartPole-v1", A2CConfig()).learn(1_000_000)``."""
 
     config_class = A2CConfig
+    independent_updates = True
     metric_names = ("loss/policy", "loss/value", "loss/entropy", "update/gradient_norm", "update/explained_variance")
 
     def update(self, learner: Learner, gathered: Storage) -> None:

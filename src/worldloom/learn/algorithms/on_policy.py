@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -30,6 +30,8 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
 
     config: RolloutConfig
     takes_extensions = True
+    independent_updates: ClassVar[bool] = False
+    """Whether the update of a policy uses nothing that that of another one changes; on a GPU they then run at once."""
 
     def _make_learner(
         self, name: str, policy_group: PolicyGroup, config: RolloutConfig, number: int, policies: int
@@ -48,9 +50,14 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         self._both = self._graphed(self._roll_out_and_update, exchanges=True)
         self._has_rollout = False
         """Whether there is a rollout to learn from during the next one."""
-        several = sum(learner.train for learner in self.learners.values()) > 1
-        self._side_streams = SideStreams(self.device, self.config.overlap or (several and self.ranks.is_single))
+        several = len(self.learners) > 1 and self._updates_side_by_side
+        self._side_streams = SideStreams(self.device, self.config.overlap or several)
         self._config_version = self.simulation.config_version
+
+    @property
+    def _updates_side_by_side(self) -> bool:
+        """Whether updates of policies may run at once. Several processes exchange gradients in the same order."""
+        return self.independent_updates and self.ranks.is_single and not self.extensions
 
     def _pending_steps(self) -> int:
         return self.config.num_steps - (0 if self.config.overlap else self.new_steps)
@@ -196,8 +203,7 @@ class OnPolicyTrainer(PolicyTrainer[Learner]):
         # Referenced until both are done, so that the memory is not reused.
         gathered = [self.training_batch(learner) for learner in learning]
         updates = [partial(self.update, *pair) for pair in zip(learning, gathered, strict=True)]
-        # Several processes exchange gradients in the same order.
-        self._side_streams.start(updates if self.ranks.is_single else [partial(_in_turn, updates)])
+        self._side_streams.start(updates if self._updates_side_by_side else [partial(_in_turn, updates)])
         self._roll_out()
         self._side_streams.wait()
         for learner in learning:

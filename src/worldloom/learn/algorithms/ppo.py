@@ -75,6 +75,7 @@ class PPO(OnPolicyTrainer):
     """Trains policies with PPO: ``PPO("CartPole-v1", PPOConfig()).learn(1_000_000)``."""
 
     config_class = PPOConfig
+    independent_updates = True
     metric_names = (
         "loss/policy",
         "loss/value",

@@ -88,6 +88,7 @@ class VTrace(OnPolicyTrainer):
 
     config: VTraceConfig
     config_class = VTraceConfig
+    independent_updates = True
     metric_names = (
         "loss/policy",
         "loss/value",

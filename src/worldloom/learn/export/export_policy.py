@@ -74,9 +74,8 @@ def export_run(
             raise InputError(f"{what}: name one of {', '.join(actors)} with --policy")
         agent_group, actor = actors[name]
         masked = agent_group.mask() is not None
-    stem = "policy" if len(actors) == 1 else f"policy_{name}"
-    if not saved.folder.expanduser().is_dir():
-        stem = stem.replace("policy", saved.definition.id, 1)
+    stem = "policy" if saved.folder.expanduser().is_dir() else _world_name(saved)
+    stem += "" if len(actors) == 1 else f"_{name}"
     target = _target(saved, path, f"{stem}{SUFFIXES[to]}")
     facts = {
         "world": saved.definition.id,
@@ -112,7 +111,7 @@ def export_policies(
         The path of the file.
     """
     saved = open_run(Path(run), checkpoint, env, allow_changed_world=allow_changed_world)
-    target = _target(saved, path, f"{saved.definition.id.replace('/', '_')}{SUFFIX}")
+    target = _target(saved, path, f"{_world_name(saved)}{SUFFIX}")
     if target.suffix != SUFFIX:
         raise InputError(f"the name of a file of policies ends with '{SUFFIX}', not as in {target}")
     if card is None:
@@ -120,6 +119,11 @@ def export_policies(
     opponents = {name: load_copy(saved.folder, name) for name in saved.request.opponents}
     write_file(target, encode_policies(saved.request, saved.checkpoint, opponents, card, half))
     return target
+
+
+def _world_name(saved: SavedRun) -> str:
+    """The id of the world as the name of a file."""
+    return saved.definition.id.replace("/", "_")
 
 
 def _target(saved: SavedRun, path: Path | str | None, name: str) -> Path:

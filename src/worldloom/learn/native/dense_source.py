@@ -53,7 +53,7 @@ def _tile(rows: int, vectors: int) -> str:
         FUSED
         {begin}
         long three_rows = 3 * a_row;
-        asm("" : "+r"(three_rows));
+        asm("" : "+r"(three_rows));  // an unknown number, so that addresses are no chain of sums
         {pointers}
         for (long i = 0; i < inner; ++i) {{
             {load}
@@ -86,8 +86,9 @@ def _panel(tile_rows: int, vectors: int) -> str:
 def _product(tile_rows: int) -> str:
     return f"""struct Local {{{_tiles(tile_rows)}
 }};
-for (long first = 0, end; first == 0 || first < inner; first = end) {{
-    end = first + {INNER} < inner ? first + {INNER} : inner;
+long first = 0;
+do {{
+    long end = first + {INNER} < inner ? first + {INNER} : inner;
     const float* a_data = a.data + first * a_column;
     const float* b_data = b.data + first * b_row;
     const float* s_data = first ? c.data : start.data;
@@ -97,7 +98,8 @@ for (long first = 0, end; first == 0 || first < inner; first = end) {{
     }}
     for (; n < columns; n += LANES) {{{_panel(tile_rows, 1)}
     }}
-}}"""
+    first = end;
+}} while (first < inner);"""
 
 
 PRODUCT = _TYPES + "".join(f"#if {case}\n{_product(rows)}\n#endif\n" for case, rows in TILE_ROWS.items()) + _END

@@ -140,7 +140,7 @@ class PolicyMinibatch(Minibatch):
         extra = 0 if self.policy.log_std is None else self.policy.log_std.numel()
         super().__init__(step.passes, step.optimizer, samples, step.statistics, extra, separate_step, step.threads)
         self.count = torch.zeros(1)
-        self._chosen = torch.zeros(len(batch.returns), dtype=torch.bool)
+        self._chosen = torch.zeros(len(batch.returns) if len(batch.returns) >= ORDERED_FROM else 0, dtype=torch.bool)
 
     def set_coefficients(self, settings: Weights) -> None:
         """Set the coefficients of the loss for the following steps."""
@@ -149,7 +149,7 @@ class PolicyMinibatch(Minibatch):
             self._coefficients[index] = number
 
     def step(self, indices: Tensor) -> Tensor:
-        """Take one optimizer step with the steps at ``indices`` [B].
+        """Take one optimizer step with the steps at ``indices`` [B], which are different.
 
         Returns:
             Policy loss, value loss, entropy, divergence and clipped fraction, [5]; the next step overwrites them.
@@ -168,8 +168,10 @@ class PolicyMinibatch(Minibatch):
 
     def _in_order(self, indices: Tensor) -> Tensor:
         """Different ``indices`` in ascending order, in which the processor fetches samples ahead; few as they are."""
-        if len(self._chosen) < ORDERED_FROM:
+        if len(self.batch.returns) < ORDERED_FROM:
             return indices
+        if len(indices) == len(self._chosen):
+            return torch.arange(len(indices))
         self._chosen.zero_()
         self._chosen[indices] = True
         return self._chosen.nonzero().view(-1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from worldloom.learn.config.policy_config import Activation
-from worldloom.learn.networks.fused.linear_relu import linear_relu, usable
+from worldloom.learn.networks.fused.linear_relu import NAME, linear_relu, usable
 from worldloom.learn.networks.fused.norm import NormedLayers
+from worldloom.learn.networks.fused.support import note
 from worldloom.learn.networks.layers import LayerNorm, activation_gain, activation_module, linear
 
 
@@ -23,6 +24,7 @@ class MLP(nn.Module):
         if self.activation != "relu" or not usable(values):
             outputs: Tensor = self.layers(values)
             return outputs
+        note(self, NAME)
         for layer in self.layers:
             if isinstance(layer, nn.Linear):
                 values = linear_relu(layer, values)

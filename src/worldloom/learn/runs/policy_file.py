@@ -36,6 +36,8 @@ ROUNDED = "rounded"
 """The names of float32 tensors that a file holds in float16."""
 POLICY_PREFIX = "/policy/"
 """What follows the name of a policy in the names of its parameters and statistics in a checkpoint."""
+STATISTICS = f"{POLICY_PREFIX}normalizer."
+"""What follows it in those of the statistics of observations."""
 VALUES_PREFIX = "/values/"
 """What follows it in the names of the moments of its value targets."""
 
@@ -62,7 +64,8 @@ def encode_policies(
         half: Whether weights are rounded to float16. Biases and statistics are not.
     """
     tensors = {k: v for k, v in checkpoint.tensors.items() if POLICY_PREFIX in k or VALUES_PREFIX in k}
-    rounded = [k for k, v in tensors.items() if half and POLICY_PREFIX in k and v.dtype == torch.float32 and v.ndim > 1]
+    weights = {k: v for k, v in tensors.items() if POLICY_PREFIX in k and STATISTICS not in k}
+    rounded = [k for k, v in weights.items() if half and v.dtype == torch.float32 and v.ndim > 1]
     tensors |= {k: tensors[k].half() for k in rounded}
     if any(not tensors[k].isfinite().all() for k in rounded):
         raise InputError("a weight is too large for float16: write the policies without half")

@@ -13,7 +13,6 @@ from worldloom.learn.agents.specs import ObservationSpec
 from worldloom.learn.config.policy_config import PolicyConfig
 from worldloom.learn.networks.entities.attention import AttentionLayer
 from worldloom.learn.networks.fused import sets
-from worldloom.learn.networks.fused.attention import fused_layer
 from worldloom.learn.networks.fused.support import note
 from worldloom.learn.networks.inputs import ScaledNumbers, VectorInput, flat_input
 from worldloom.learn.networks.layers import RELU_GAIN, FeatureModule, LayerNorm, linear
@@ -79,9 +78,13 @@ class EntityEncoder(FeatureModule):
             present.append(mask)
         agent = self._agent_token(observations, values[0])
         tokens = 1 + sum(mask.shape[1] for mask in present)
-        fused = sets.usable(self.attention_layers, self.norm, agent, tokens)
+        fused = sets.usable(self.set_embeddings, self.attention_layers, self.norm, agent, tokens)
         features: Tensor = self.output((self._fused if fused else self._plain)(agent, values, present))
         return features
+
+    @property
+    def set_embeddings(self) -> list[nn.Sequential]:
+        return [cast(nn.Sequential, layers) for layers in self.embeddings]
 
     @property
     def attention_layers(self) -> list[AttentionLayer]:
@@ -103,11 +106,7 @@ class EntityEncoder(FeatureModule):
     def _fused(self, agent: Tensor, values: list[Tensor], present: list[Tensor]) -> Tensor:
         """The same by kernels of a GPU."""
         note(self, sets.NAME)
-        tokens = sets.embed(agent, values, present, [cast(nn.Sequential, layers) for layers in self.embeddings])
-        mask = torch.cat([torch.ones_like(present[0][:, :1]), *present], dim=1).t().contiguous()
-        for layer in self.attention_layers:
-            tokens = fused_layer(layer, tokens, mask)
-        return sets.pool(self.norm, tokens, mask)
+        return sets.features(agent, values, present, self.set_embeddings, self.attention_layers, self.norm)
 
     def _agent_token(self, observations: Mapping[str, Tensor], like: Tensor) -> Tensor:
         """The token of the agent itself, [N, D] of the type of ``like``."""

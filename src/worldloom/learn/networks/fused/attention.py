@@ -7,27 +7,23 @@ once each. Here a kernel attends within sets, and others do all that lies betwee
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from worldloom.learn.networks.entities.attention import FEED_FORWARD, AttentionLayer
 from worldloom.learn.networks.fused import norm, sums
+from worldloom.learn.networks.fused.support import kernel_module, padded, product_type
 
 MAX_TOKENS, MAX_HEAD, LEAST_SIDE = 64, 128, 16
 WARPS = 2
 
 
-@cache
 def kernels() -> Any:
     """The module of kernels; None without Triton."""
-    try:
-        from worldloom.learn.networks.fused import attention_kernels
-    except ImportError:
-        return None
-    return attention_kernels
+    return kernel_module("attention_kernels")
 
 
 def has_kernel(layer: AttentionLayer, tokens: int) -> bool:
@@ -48,10 +44,9 @@ def fused_layer(layer: AttentionLayer, tokens: Tensor, present: Tensor, precisio
     Under autocast tokens and products are bfloat16. Otherwise they are float32; those of the attention have the
     ``precision`` tf32 or ieee, all others that of PyTorch. Sums, softmax and normalization are float32.
     """
-    kind = torch.bfloat16 if tokens.is_cuda and torch.is_autocast_enabled("cuda") else torch.float32
     length, _, units = tokens.shape
     sizes = _Sizes(length, units, layer.attention.heads, layer.attention_norm.eps, precision)
-    outputs: Tensor = _FusedLayer.apply(tokens.to(kind), present, sizes, *_parameters(layer))
+    outputs: Tensor = _FusedLayer.apply(tokens.to(product_type(tokens)), present, sizes, *_parameters(layer))
     return outputs
 
 
@@ -87,10 +82,10 @@ class _Sizes:
         width = self.units // self.heads
         return {
             "T": self.tokens,
-            "TP": max(LEAST_SIDE, 1 << (self.tokens - 1).bit_length()),
+            "TP": max(LEAST_SIDE, padded(self.tokens)),
             "HEADS": self.heads,
             "W": width,
-            "WP": max(LEAST_SIDE, 1 << (width - 1).bit_length()),
+            "WP": max(LEAST_SIDE, padded(width)),
             "SCALE": width**-0.5,
             "PRECISION": self.precision,
             "num_warps": WARPS,
@@ -125,6 +120,7 @@ class _FusedLayer(torch.autograd.Function):
         return outputs.view(shape)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
         tokens, present, unit, qkv, mixed, between, unit2, hidden, *weights = ctx.saved_tensors
         norm_w, norm_b, qkv_w, mix_w, norm2_w, norm2_b, up_w, down_w = weights

@@ -6,9 +6,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from worldloom.learn.networks.fused import sums
-from worldloom.learn.networks.fused.support import compiles, may_run
+from worldloom.learn.networks.fused.support import compiles, may_run, product_type
 
 NAME = "rectified layers"
 
@@ -21,8 +22,7 @@ def usable(values: Tensor) -> bool:
 class _LinearReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        kind = torch.bfloat16 if torch.is_autocast_enabled("cuda") else values.dtype
-        ctx.kind = values.dtype
+        kind, ctx.kind = product_type(values), values.dtype
         values, weight = values.to(kind), weight.to(kind)
         with torch.autocast("cuda", enabled=False):
             outputs: Tensor = torch._addmm_activation(bias.to(kind), values, weight.t())
@@ -30,6 +30,7 @@ class _LinearReLU(torch.autograd.Function):
         return outputs
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
         values, weight, outputs = ctx.saved_tensors
         if _has_kernel(outputs):

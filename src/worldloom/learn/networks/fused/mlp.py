@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import cache
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from worldloom.learn.config.policy_config import Activation
 from worldloom.learn.device.backward import parameter_gradients
-from worldloom.learn.networks.fused.support import compiles
+from worldloom.learn.networks.fused.support import compiles, kernel_module, may_run, product_type
 from worldloom.learn.networks.mlp import MLP
 
 NAME = "small networks"
@@ -29,14 +29,9 @@ BACKWARD_TILE, BACKWARD_PROGRAMS = (32, 2), (132, 528)
 """The same for the backward pass. Each block writes its own sums, so there are fewer blocks for small batches."""
 
 
-@cache
 def kernels() -> Any:
     """The module of kernels; None without Triton."""
-    try:
-        from worldloom.learn.networks.fused import mlp_kernels
-    except ImportError:
-        return None
-    return mlp_kernels
+    return kernel_module("mlp_kernels")
 
 
 class HiddenLayers(Protocol):
@@ -92,17 +87,21 @@ class FusedActorCritic:
     def usable(self, values: Tensor) -> bool:
         """Whether the kernels can be used: float32 on a GPU, no autocast, and Triton compiles them for this GPU."""
         return (
-            values.is_cuda
-            and values.dtype == torch.float32
-            and not torch.is_autocast_enabled("cuda")
+            may_run(values)
+            and product_type(values) == torch.float32
             and kernels() is not None
-            and compiles((NAME, *self.sizes(), self.shared), lambda: self._try(values))
+            and compiles((NAME, *self.sizes(), self.shared, self._learns), lambda: self._try(values))
         )
+
+    @property
+    def _learns(self) -> bool:
+        """Whether there are gradients, which networks that only act do not have."""
+        return any(parameter.requires_grad for parameter in self.parameters())
 
     def _try(self, values: Tensor) -> None:
         """Compile and run both kernels."""
-        outputs = self(values[:1].detach())
-        if outputs[0].requires_grad:  # not those of a network that only acts
+        outputs = self(torch.zeros_like(values[:1]))
+        if self._learns:
             parameter_gradients(outputs, self.parameters(), [torch.zeros_like(o) for o in outputs])
 
     def parameters(self) -> list[Tensor]:
@@ -163,6 +162,7 @@ class _FusedFunction(torch.autograd.Function):
         return first, second
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, first_gradient: Tensor, second_gradient: Tensor) -> tuple[Tensor | None, ...]:
         values, *parameters = ctx.saved_tensors
         rows = len(values)

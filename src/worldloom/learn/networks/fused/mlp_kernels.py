@@ -20,10 +20,10 @@ def activate(z, KIND: tl.constexpr):
     if KIND == "tanh":
         return 2.0 * tl.sigmoid(2.0 * z) - 1.0
     if KIND == "relu":
-        return tl.maximum(z, 0.0)
+        return tl.where(z <= 0.0, 0.0, z)  # NaN stays NaN
     if KIND == "elu":
-        return tl.where(z > 0.0, z, tl.exp(tl.minimum(z, 0.0)) - 1.0)
-    return tl.where(z > 0.0, SELU_SCALE * z, SELU_ALPHA * (tl.exp(tl.minimum(z, 0.0)) - 1.0))
+        return tl.where(z <= 0.0, tl.exp(tl.minimum(z, 0.0)) - 1.0, z)
+    return tl.where(z <= 0.0, SELU_ALPHA * (tl.exp(tl.minimum(z, 0.0)) - 1.0), SELU_SCALE * z)
 
 
 @triton.jit

@@ -7,16 +7,16 @@ Here each pass reads its inputs once and writes its result once.
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from worldloom.learn.config.policy_config import Activation
 from worldloom.learn.device.backward import parameter_gradients
 from worldloom.learn.networks.fused.sums import sum_parts
-from worldloom.learn.networks.fused.support import compiles, may_run, note
+from worldloom.learn.networks.fused.support import compiles, kernel_module, may_run, note, padded
 
 NAME = "layer normalization"
 MAX_UNITS = 1024
@@ -28,14 +28,9 @@ PROGRAMS = 1024
 Kind = Literal["none", "tanh", "relu", "elu", "selu"]
 
 
-@cache
 def kernels() -> Any:
     """The module of kernels; None without Triton."""
-    try:
-        from worldloom.learn.networks.fused import norm_kernels
-    except ImportError:
-        return None
-    return norm_kernels
+    return kernel_module("norm_kernels")
 
 
 def usable(norm: nn.LayerNorm, values: Tensor, activation: Kind = "none") -> bool:
@@ -53,7 +48,7 @@ def usable(norm: nn.LayerNorm, values: Tensor, activation: Kind = "none") -> boo
 
 def _try(norm: nn.LayerNorm, values: Tensor, activation: Kind) -> None:
     """Compile and run both kernels."""
-    row = torch.zeros_like(values[..., :1, :]).requires_grad_()
+    row = torch.zeros((2, norm.weight.numel()), dtype=values.dtype, device=values.device, requires_grad=True)
     bias = None if activation == "none" else torch.zeros_like(norm.weight)
     outputs = fused_norm(norm, row, bias, activation)
     parameter_gradients([outputs], [row], [torch.zeros_like(outputs)])
@@ -104,6 +99,7 @@ class _FusedNorm(torch.autograd.Function):
         return _forward(values, linear_bias, None, None, weight, bias, kind, epsilon)[2]
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
         values, linear_bias, weight, bias = ctx.saved_tensors
         value_slope, parts = _backward(values, linear_bias, weight, bias, slope, None, ctx.kind, ctx.epsilon)
@@ -203,8 +199,13 @@ def _constants(values: Tensor, kind: Kind, biased: bool, residual: bool, epsilon
 
 def tile(units: int, epsilon: float) -> dict[str, Any]:
     """Constants of kernels over rows of so many units."""
-    padded = 1 << (units - 1).bit_length()
-    return {"D": units, "DP": padded, "BM": max(1, TILE // padded), "EPSILON": epsilon, "num_warps": WARPS}
+    return {
+        "D": units,
+        "DP": padded(units),
+        "BM": max(1, TILE // padded(units)),
+        "EPSILON": epsilon,
+        "num_warps": WARPS,
+    }
 
 
 def _programs(rows: int, constants: dict[str, Any]) -> int:

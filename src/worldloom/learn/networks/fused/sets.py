@@ -8,64 +8,97 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from worldloom.learn.device.backward import parameter_gradients
 from worldloom.learn.networks.entities.attention import AttentionLayer
 from worldloom.learn.networks.fused import attention, norm
 from worldloom.learn.networks.fused.sums import column_sums, relu_slopes, sum_parts
-from worldloom.learn.networks.fused.support import compiles, may_run
+from worldloom.learn.networks.fused.support import compiles, kernel_module, may_run, product_type
 
 NAME = "attention"
 ALIGNED = 8
 """Features to a multiple of which those of an entity are padded: fewer make products of bfloat16 slow."""
 
 
-@cache
 def kernels() -> Any:
     """The module of kernels; None without Triton."""
-    try:
-        from worldloom.learn.networks.fused import sets_kernels
-    except ImportError:
-        return None
-    return sets_kernels
+    return kernel_module("sets_kernels")
 
 
-def usable(layers: Sequence[AttentionLayer], last: nn.LayerNorm, agent: Tensor, tokens: int) -> bool:
+def usable(
+    embeddings: Sequence[nn.Sequential],
+    layers: Sequence[AttentionLayer],
+    last: nn.LayerNorm,
+    agent: Tensor,
+    tokens: int,
+) -> bool:
     """Whether there are kernels for ``layers`` over sets of so many tokens, and products need not be exact float32.
 
     Args:
+        embeddings: As for :func:`embed`.
         layers: Attention layers.
         last: The normalization after them.
         agent: The tokens of the agents themselves, [N, D].
         tokens: Tokens of a set, with the agent's.
     """
-    bf16 = agent.is_cuda and torch.is_autocast_enabled("cuda")
+    kind = product_type(agent)
     if not (
         may_run(agent)
-        and (bf16 or (torch.get_float32_matmul_precision() != "highest" and agent.dtype == torch.float32))
+        and (kind == torch.bfloat16 or torch.get_float32_matmul_precision() != "highest")
         and len(agent) > 0
         and kernels() is not None
         and all(attention.has_kernel(layer, tokens) for layer in layers)
     ):
         return False
-    kind = (NAME, tokens, agent.shape[1], *(layer.attention.heads for layer in layers), bf16)
-    return compiles(kind, lambda: _try(layers, last, agent, tokens))
+    inputs = (embedding[0].in_features for embedding in embeddings)
+    what = (NAME, tokens, agent.shape[1], *inputs, *(layer.attention.heads for layer in layers), kind)
+    return compiles(what, lambda: _try(embeddings, layers, last, agent, tokens))
 
 
-def _try(layers: Sequence[AttentionLayer], last: nn.LayerNorm, agent: Tensor, tokens: int) -> None:
+def _try(
+    embeddings: Sequence[nn.Sequential],
+    layers: Sequence[AttentionLayer],
+    last: nn.LayerNorm,
+    agent: Tensor,
+    tokens: int,
+) -> None:
     """Compile and run all kernels."""
-    inputs = torch.zeros_like(agent[:1].detach()).expand(tokens, 1, -1).contiguous().requires_grad_()
-    present = torch.ones((tokens, 1), dtype=torch.bool, device=agent.device)
-    values = inputs
+    own = torch.zeros((2, agent.shape[1]), dtype=agent.dtype, device=agent.device, requires_grad=True)
+    counts = [tokens - len(embeddings), *[1] * (len(embeddings) - 1)]  # with the agent's token so many
+    numbers = [
+        torch.zeros((2, count, cast(nn.Linear, embedding[0]).in_features), device=agent.device)
+        for count, embedding in zip(counts, embeddings, strict=True)
+    ]
+    present = [torch.ones_like(values[..., 0], dtype=torch.bool) for values in numbers]
+    outputs = features(own, numbers, present, embeddings, layers, last)
+    parameter_gradients([outputs], [own], [torch.zeros_like(outputs)])
+
+
+def features(
+    agent: Tensor,
+    values: Sequence[Tensor],
+    present: Sequence[Tensor],
+    embeddings: Sequence[nn.Sequential],
+    layers: Sequence[AttentionLayer],
+    last: nn.LayerNorm,
+) -> Tensor:
+    """The agent's last token and the mean of the entities that are present, [N, 2 D].
+
+    Args:
+        agent, values, present, embeddings: As for :func:`embed`.
+        layers: Attention layers.
+        last: The normalization after them.
+    """
+    tokens = embed(agent, values, present, embeddings)
+    mask = torch.cat([torch.ones_like(present[0][:, :1]), *present], dim=1).t().contiguous()
     for layer in layers:
-        values = attention.fused_layer(layer, values, present)
-    outputs = pool(last, values, present)
-    parameter_gradients([outputs], [inputs], [torch.zeros_like(outputs)])
+        tokens = attention.fused_layer(layer, tokens, mask)
+    return pool(last, tokens, mask)
 
 
 def embed(
@@ -79,7 +112,7 @@ def embed(
         present: Which entities of each set are present, [N, K] bool. Others count as zeros.
         embeddings: A linear layer, ReLU and a linear layer for each set.
     """
-    kind = torch.bfloat16 if agent.is_cuda and torch.is_autocast_enabled("cuda") else agent.dtype
+    kind = product_type(agent)
     inputs = [_aligned(numbers, mask, kind) for numbers, mask in zip(values, present, strict=True)]
     parameters = [parameter for embedding in embeddings for parameter in embedding.parameters()]
     tokens: Tensor = _Embedding.apply(agent.to(kind), inputs, *parameters)
@@ -115,6 +148,7 @@ class _Embedding(torch.autograd.Function):
         return tokens
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
         slope, saved = slope.contiguous(), ctx.saved_tensors
         start, slopes = 1, []
@@ -158,6 +192,7 @@ class _Pool(torch.autograd.Function):
         return features
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
         tokens, present, weight = ctx.saved_tensors
         count, sets, units = tokens.shape

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from worldloom.learn.networks.fused.support import kernel_module, padded
 
 MAX_UNITS = 4096
 TILE = 4096
@@ -15,14 +16,9 @@ TILE = 4096
 WARPS, PROGRAMS = 4, 1024
 
 
-@cache
 def kernels() -> Any:
     """The module of kernels; None without Triton."""
-    try:
-        from worldloom.learn.networks.fused import sums_kernels
-    except ImportError:
-        return None
-    return sums_kernels
+    return kernel_module("sums_kernels")
 
 
 def column_sums(rows: Tensor) -> Tensor:
@@ -43,13 +39,12 @@ def relu_slopes(slope: Tensor, outputs: Tensor, into: Tensor) -> Tensor:
 
 def _sums(slope: Tensor, outputs: Tensor | None, into: Tensor) -> Tensor:
     rows, units = slope.shape
-    padded = 1 << (units - 1).bit_length()
-    size = max(1, TILE // padded)
+    size = max(1, TILE // padded(units))
     programs = min(math.ceil(rows / size), PROGRAMS)
     parts = torch.empty((programs, units), dtype=torch.float32, device=slope.device)
     kernels().sums_kernel[(programs,)](
         *(slope, slope if outputs is None else outputs, into, parts, rows),
-        **{"D": units, "DP": padded, "BM": size, "RELU": outputs is not None, "num_warps": WARPS},
+        **{"D": units, "DP": padded(units), "BM": size, "RELU": outputs is not None, "num_warps": WARPS},
     )
     return sum_parts(parts)
 

@@ -19,7 +19,7 @@ def sums_kernel(
         slope = tl.load(slope_ptr + at, mask=inside, other=0.0)
         if RELU:
             out = tl.load(out_ptr + at, mask=inside, other=0.0)
-            slope = tl.where(out > 0.0, slope, 0.0)
+            slope = tl.where(out <= 0.0, 0.0, slope)  # NaN stays NaN
             tl.store(x_slope_ptr + at, slope, mask=inside)
         total += slope.to(tl.float32)
     tl.store(parts + tl.program_id(0) * D + c, tl.sum(total, 0), mask=c < D)
