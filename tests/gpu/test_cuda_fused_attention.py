@@ -7,7 +7,16 @@ from worldloom.learn.networks.entities.attention import AttentionLayer
 from worldloom.learn.networks.fused.attention import fused_layer, has_kernel, kernels
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(kernels() is None, reason="Triton is not installed")]
-SIZES = [(1, 1, 32, 1), (1000, 17, 64, 4), (301, 33, 64, 4), (64, 64, 128, 4), (100, 60, 36, 3), (200, 17, 256, 4)]
+SIZES = [
+    (1, 1, 32, 1),
+    (1000, 17, 64, 4),
+    (301, 33, 64, 4),
+    (64, 64, 128, 4),
+    (100, 60, 36, 3),
+    (200, 17, 256, 4),
+    (50, 64, 128, 2),
+    (50, 30, 256, 2),
+]
 
 
 def by_token(layer, values, present, precision="tf32"):

@@ -17,7 +17,9 @@ from worldloom.learn.networks.entities.attention import FEED_FORWARD, AttentionL
 from worldloom.learn.networks.fused import norm, sums
 from worldloom.learn.networks.fused.support import kernel_module, padded, product_type
 
-MAX_TOKENS, MAX_HEAD, LEAST_SIDE = 64, 128, 16
+MAX_TOKENS, LEAST_SIDE = 64, 16
+MAX_NUMBERS = 64 * 64
+"""Numbers of a set in a head: more do not fit into the registers of a program."""
 WARPS = 2
 
 
@@ -34,7 +36,7 @@ def has_kernel(layer: AttentionLayer, tokens: int) -> bool:
         and tokens <= MAX_TOKENS
         and units <= norm.MAX_UNITS
         and units * FEED_FORWARD <= sums.MAX_UNITS
-        and units // heads <= MAX_HEAD
+        and padded(tokens) * padded(units // heads) <= MAX_NUMBERS
     )
 
 
