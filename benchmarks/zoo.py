@@ -40,8 +40,13 @@ OPTIONS = {
     "Catch-v0": "--total-steps 1000000",
     "CliffWalking-v1": "--total-steps 1000000",
     "FrozenLake-v1": "--total-steps 2000000",
+    "HanabiSmall-v0": "",
+    "HanabiVerySmall-v0": "",
+    "MountainCar-v0": "",
     "MountainCarContinuous-v0": "--algo sac",
     "Pendulum-v1": "--algo sac",
+    "TagContinuous-v0": "",
+    "TagGrid-v0": "",
     "Taxi-v3": "--total-steps 4000000",
 }
 """The options of ``worldloom train`` by world."""
