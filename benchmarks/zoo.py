@@ -45,7 +45,6 @@ OPTIONS = {
     "MountainCarContinuous-v0": "--algo sac",
     "NChain-v0": "--total-steps 1000000",
     "Pendulum-v1": "--algo sac",
-    "TagContinuous-v0": "",
     "TagGrid-v0": "",
     "Taxi-v3": "--total-steps 4000000",
 }
