@@ -126,7 +126,8 @@ def main(settings: Settings) -> None:
             train(world, folder, settings.device)
         path = FOLDER / f"{world}{SUFFIX}"
         half = export_policies(folder, path).stat().st_size > MAX_BYTES
-        export_policies(folder, path, half=half)
+        if half:
+            export_policies(folder, path, half=True)
         with console.status(f"playing {world}"):
             card = card_of(world, folder, path, settings.device)
         if export_policies(folder, path, card=card, half=half).stat().st_size > MAX_BYTES:

@@ -1,23 +1,14 @@
 """The fused attention layer has the values and gradients of PyTorch's. Without a GPU, by Triton's interpreter."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
+from interpreter import INTERPRETED, assert_passes
 
 TRITON = pytest.importorskip("triton", reason="Triton is not installed")
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def test_by_the_interpreter():
-    """In a process of its own: Triton decides at its import whether kernels are interpreted."""
-    environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__)), "-k", "agrees"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-3000:]
+    assert_passes(__file__)
 
 
 def by_token(compute, layer, values, present):

@@ -3,8 +3,8 @@
 
 A program takes a set, one head after the other; its weights stay on the chip. Rows of tokens are [T, sets]; those of 3
 HEADS W numbers hold the queries of all heads, then the keys, then the values. Names in capitals are compile-time
-constants. Sums and softmax are float32. With two warps products are those of 16 x 8 tiles: the larger ones of a Hopper
-GPU waste most of theirs on small heads.
+constants. Sums and softmax are float32. With two warps products are those of 16 x 8 tiles: with the larger ones of a
+Hopper GPU, which four warps have, Triton 3.6 reads wrong addresses for heads of 16 and 32 units.
 """
 
 import triton
@@ -25,6 +25,15 @@ def places(
 
 
 @triton.jit
+def loaded(qkv_ptr, at, inside, HEADS: tl.constexpr, W: tl.constexpr):
+    """Queries, keys and values [TP, WP] of a head, zeros where there are none."""
+    q = tl.load(qkv_ptr + at, mask=inside, other=0.0)
+    k = tl.load(qkv_ptr + at + HEADS * W, mask=inside, other=0.0)
+    v = tl.load(qkv_ptr + at + 2 * HEADS * W, mask=inside, other=0.0)
+    return q, k, v
+
+
+@triton.jit
 def attended(q, k, allowed, SCALE: tl.constexpr, PRECISION: tl.constexpr):
     """The weights [TP, TP] with which tokens attend to others, float32."""
     scores = tl.where(allowed, tl.dot(q, tl.trans(k), input_precision=PRECISION) * SCALE, FAR)
@@ -42,9 +51,7 @@ def forward_kernel(
     allowed = (tl.load(present_ptr + t.to(tl.int64) * sets + number, mask=t < T, other=0) != 0)[None, :]
     for head in range(HEADS):
         at, out_at, inside = places(number, sets, head, T, TP, HEADS, W, WP)
-        q = tl.load(qkv_ptr + at, mask=inside, other=0.0)
-        k = tl.load(qkv_ptr + at + HEADS * W, mask=inside, other=0.0)
-        v = tl.load(qkv_ptr + at + 2 * HEADS * W, mask=inside, other=0.0)
+        q, k, v = loaded(qkv_ptr, at, inside, HEADS, W)
         weights = attended(q, k, allowed, SCALE, PRECISION)
         mixed = tl.dot(weights.to(v.dtype), v, input_precision=PRECISION)
         tl.store(mixed_ptr + out_at, mixed.to(mixed_ptr.dtype.element_ty), mask=inside)
@@ -60,9 +67,7 @@ def backward_kernel(
     allowed = (tl.load(present_ptr + t.to(tl.int64) * sets + number, mask=t < T, other=0) != 0)[None, :]
     for head in range(HEADS):
         at, out_at, inside = places(number, sets, head, T, TP, HEADS, W, WP)
-        q = tl.load(qkv_ptr + at, mask=inside, other=0.0)
-        k = tl.load(qkv_ptr + at + HEADS * W, mask=inside, other=0.0)
-        v = tl.load(qkv_ptr + at + 2 * HEADS * W, mask=inside, other=0.0)
+        q, k, v = loaded(qkv_ptr, at, inside, HEADS, W)
         mixed_slope = tl.load(mixed_slope_ptr + out_at, mask=inside, other=0.0)
         weights = attended(q, k, allowed, SCALE, PRECISION)
         v_slope = tl.dot(tl.trans(weights.to(v.dtype)), mixed_slope, input_precision=PRECISION)

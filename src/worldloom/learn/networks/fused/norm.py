@@ -160,7 +160,7 @@ def _forward(
     rows, constants = _constants(values, kind, added is not None, residual is not None, epsilon)
     outputs = torch.empty_like(values)
     total, start = (outputs, outputs) if residual is None else (torch.empty_like(values), torch.empty_like(values))
-    kernels().forward_kernel[(_programs(rows, constants),)](
+    kernels().forward_kernel[(programs_for(rows, constants),)](
         *(values, weight if added is None else added, values if residual is None else residual),
         *(weight, bias, weight if next_added is None else next_added, total, start, outputs, rows),
         **constants,
@@ -180,7 +180,7 @@ def _backward(
 ) -> tuple[Tensor, Tensor]:
     """The gradient of the inputs, and the sums [4, units] of the kernel's ``parts``."""
     rows, constants = _constants(values, kind, added is not None, total_slope is not None, epsilon)
-    programs, value_slope, slope = _programs(rows, constants), torch.empty_like(values), slope.contiguous()
+    programs, value_slope, slope = programs_for(rows, constants), torch.empty_like(values), slope.contiguous()
     parts = torch.empty((programs, 4, weight.numel()), dtype=torch.float32, device=values.device)
     kernels().backward_kernel[(programs,)](
         *(values, weight if added is None else added, weight, bias),
@@ -208,5 +208,6 @@ def tile(units: int, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _programs(rows: int, constants: dict[str, Any]) -> int:
+def programs_for(rows: int, constants: dict[str, Any]) -> int:
+    """Programs of a kernel with the constants of :func:`tile` over so many rows."""
     return min(math.ceil(rows / int(constants["BM"])), PROGRAMS)

@@ -26,6 +26,13 @@ def normalized(x, inside, D: tl.constexpr, EPSILON: tl.constexpr):
 
 
 @triton.jit
+def normalized_slope(slope, unit, inverse, D: tl.constexpr):
+    """The gradient of the inputs of ``normalized`` from that of its rows."""
+    mean, along = tl.sum(slope, 1) / D, tl.sum(slope * unit, 1) / D
+    return (slope - mean[:, None] - unit * along[:, None]) * inverse[:, None]
+
+
+@triton.jit
 def biased_rows(x_ptr, linear_bias, at, c, inside, D: tl.constexpr, BIASED: tl.constexpr):
     x = tl.load(x_ptr + at, mask=inside, other=0.0).to(tl.float32)
     if BIASED:
@@ -82,9 +89,7 @@ def backward_kernel(
             out_slope *= slope(activated(unit * scale[None, :] + shift[None, :], KIND), KIND)
         weight_sum += out_slope * unit
         bias_sum += out_slope
-        scaled = out_slope * scale[None, :]
-        mean, along = tl.sum(scaled, 1) / D, tl.sum(scaled * unit, 1) / D
-        x_slope = (scaled - mean[:, None] - unit * along[:, None]) * inverse[:, None]
+        x_slope = normalized_slope(out_slope * scale[None, :], unit, inverse, D)
         x_slope = tl.where(inside, x_slope, 0.0)
         if RESIDUAL:
             residual_slope = tl.load(residual_slope_ptr + at, mask=inside, other=0.0).to(tl.float32)

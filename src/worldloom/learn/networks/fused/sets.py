@@ -184,7 +184,7 @@ class _Pool(torch.autograd.Function):
         tokens, present = tokens.contiguous(), present.contiguous().view(torch.uint8)
         count, sets, units = tokens.shape
         constants = norm.tile(units, epsilon)
-        programs = min(math.ceil(sets / int(constants["BM"])), norm.PROGRAMS)
+        programs = norm.programs_for(sets, constants)
         features = tokens.new_empty((sets, 2 * units))
         kernels().pool_kernel[(programs,)](tokens, present, weight, bias, features, sets, count, **constants)
         ctx.save_for_backward(tokens, present, weight)

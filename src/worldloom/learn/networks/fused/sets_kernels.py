@@ -8,7 +8,7 @@ one token after the other. Names in capitals are compile-time constants. Sums ar
 import triton
 import triton.language as tl
 
-from worldloom.learn.networks.fused.norm_kernels import normalized
+from worldloom.learn.networks.fused.norm_kernels import normalized, normalized_slope
 
 
 @triton.jit
@@ -72,9 +72,7 @@ def pool_backward_kernel(
             out_slope = tl.where(t == 0, first, tl.where(here[:, None], others, 0.0))
             weight_sum += out_slope * unit
             bias_sum += out_slope
-            scaled = out_slope * scale[None, :]
-            mean, along = tl.sum(scaled, 1) / D, tl.sum(scaled * unit, 1) / D
-            x_slope = (scaled - mean[:, None] - unit * along[:, None]) * inverse[:, None]
+            x_slope = normalized_slope(out_slope * scale[None, :], unit, inverse, D)
             tl.store(x_slope_ptr + at, x_slope.to(x_slope_ptr.dtype.element_ty), mask=inside)
     own = parts + tl.program_id(0) * (2 * D)
     tl.store(own + c, tl.sum(weight_sum, 0), mask=c < D)
